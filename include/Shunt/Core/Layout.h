@@ -65,8 +65,7 @@ struct RowRun {
   int64_t valid;  ///< leading rows that are not padding
 };
 /// The rows of `rank` in order, neighbouring runs not merged: one per cell.
-std::vector<RowRun> rowsOf(const Batch &batch, const Layout &layout,
-                           Rank rank);
+std::vector<RowRun> rowsOf(const Batch &batch, const Layout &layout, Rank rank);
 
 /// The largest number of copies of one token among the valid rows of one rank
 /// under `layout`: 1 unless replicas are gathered (warning W_CP_DUP).

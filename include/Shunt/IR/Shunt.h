@@ -1,0 +1,44 @@
+//===- Shunt.h - The shunt dialect ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHUNT_IR_SHUNT_H
+#define SHUNT_IR_SHUNT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Shunt/IR/ShuntDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Shunt/IR/ShuntAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Shunt/IR/ShuntTypes.h.inc"
+
+namespace shunt {
+/// A ranked tensor with encoding `#shunt.layout` or `#shunt.auto`.
+bool isTokenTensor(mlir::Type type);
+/// A ranked tensor with encoding `#shunt.layout`.
+bool isLaidOutTensor(mlir::Type type);
+/// The layout of a tensor type, or null.
+LayoutAttr getLayout(mlir::Type type);
+/// `type` with another encoding (null: none).
+mlir::RankedTensorType withEncoding(mlir::RankedTensorType type,
+                                    mlir::Attribute encoding);
+} // namespace shunt
+
+#define GET_OP_CLASSES
+#include "Shunt/IR/ShuntOps.h.inc"
+
+#endif // SHUNT_IR_SHUNT_H

@@ -1,0 +1,28 @@
+//===- InitAll.h - Registers all of Shunt ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHUNT_INITALL_H
+#define SHUNT_INITALL_H
+
+#include "Shunt/Conversion/Passes.h"
+#include "Shunt/Transforms/Passes.h"
+
+namespace shunt {
+
+/// Adds the dialect, and Shunt's models of upstream interfaces.
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<ShuntDialect>();
+}
+
+/// Registers all passes and pipelines.
+inline void registerAllPasses() {
+  registerShuntTransformsPasses();
+  registerShuntConversionPasses();
+}
+
+} // namespace shunt
+
+#endif // SHUNT_INITALL_H

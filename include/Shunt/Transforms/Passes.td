@@ -1,0 +1,45 @@
+//===- Passes.td - Passes over the shunt dialect ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHUNT_TRANSFORMS_PASSES_TD
+#define SHUNT_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyLayouts : Pass<"shunt-verify-layouts", "mlir::ModuleOp"> {
+  let summary = "Check that compute ops agree with the layouts of their values";
+}
+
+def AssignLayouts : Pass<"shunt-assign-layouts", "mlir::ModuleOp"> {
+  let summary = "Choose a layout for each value that has #shunt.auto";
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
+           "How rows travel between blocks: `scatter`, `reduce` or `auto`">,
+  ];
+  let dependentDialects = ["::shunt::ShuntDialect"];
+}
+
+def PlanCollectives : Pass<"shunt-plan", "mlir::ModuleOp"> {
+  let summary = "Turn each redistribute into collectives";
+  let dependentDialects = ["::shunt::ShuntDialect"];
+}
+
+def RewriteTokenCounts : Pass<"shunt-rewrite-token-counts", "mlir::ModuleOp"> {
+  let summary = "Replace hand-written count tables by derived ones";
+  let dependentDialects = ["::shunt::ShuntDialect"];
+}
+
+def Localize : Pass<"shunt-localize", "mlir::ModuleOp"> {
+  let summary = "Rewrite to what one rank executes, with explicit counts";
+  let dependentDialects = ["::shunt::ShuntDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
+def VerifyPlan : Pass<"shunt-verify-plan", "mlir::ModuleOp"> {
+  let summary = "Prove a local program right by interpreting token ownership";
+}
+
+#endif // SHUNT_TRANSFORMS_PASSES_TD

@@ -1,0 +1,49 @@
+//===- Dialect.cpp - The shunt dialect ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shunt/IR/Shunt.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace shunt;
+
+#include "Shunt/IR/ShuntDialect.cpp.inc"
+
+void ShuntDialect::initialize() {
+  registerAttrsAndTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "Shunt/IR/ShuntOps.cpp.inc"
+      >();
+}
+
+Operation *ShuntDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+bool shunt::isTokenTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<LayoutAttr, AutoAttr>(tensor.getEncoding());
+}
+
+bool shunt::isLaidOutTensor(Type type) { return bool(getLayout(type)); }
+
+LayoutAttr shunt::getLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                : LayoutAttr();
+}
+
+RankedTensorType shunt::withEncoding(RankedTensorType type,
+                                     Attribute encoding) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               encoding);
+}

@@ -1,0 +1,19 @@
+//===- RewriteTokenCounts.cpp - under construction ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shunt/Transforms/Passes.h"
+
+namespace shunt {
+#define GEN_PASS_DEF_REWRITETOKENCOUNTS
+#include "Shunt/Transforms/Passes.h.inc"
+
+namespace {
+struct RewriteTokenCounts : impl::RewriteTokenCountsBase<RewriteTokenCounts> {
+  using Base::Base;
+  void runOnOperation() override {}
+};
+} // namespace
+} // namespace shunt

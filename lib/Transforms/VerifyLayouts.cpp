@@ -1,0 +1,19 @@
+//===- VerifyLayouts.cpp - under construction ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shunt/Transforms/Passes.h"
+
+namespace shunt {
+#define GEN_PASS_DEF_VERIFYLAYOUTS
+#include "Shunt/Transforms/Passes.h.inc"
+
+namespace {
+struct VerifyLayouts : impl::VerifyLayoutsBase<VerifyLayouts> {
+  using Base::Base;
+  void runOnOperation() override {}
+};
+} // namespace
+} // namespace shunt

@@ -1,0 +1,19 @@
+//===- VerifyPlan.cpp - under construction ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shunt/Transforms/Passes.h"
+
+namespace shunt {
+#define GEN_PASS_DEF_VERIFYPLAN
+#include "Shunt/Transforms/Passes.h.inc"
+
+namespace {
+struct VerifyPlan : impl::VerifyPlanBase<VerifyPlan> {
+  using Base::Base;
+  void runOnOperation() override {}
+};
+} // namespace
+} // namespace shunt
