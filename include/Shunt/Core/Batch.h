@@ -27,7 +27,7 @@ struct BatchSpec {
   Split split;
 
   /// Errors: E_AXIS (an axis out of range or twice; a replica that is no
-  /// owner), E_SPLIT.
+  /// owner), E_SPLIT (`partSize` does not divide the multiple).
   static Result<BatchSpec> create(Mesh mesh, AxisList owners,
                                   AxisList replicas = {}, Split split = {});
 
@@ -39,14 +39,20 @@ struct BatchSpec {
   int64_t partSize() const { return mesh.world() / numParts(); }
   /// Position of `rank`'s cell among the cells of its part.
   int64_t cellIndex(Rank rank) const;
+  /// The first rank of `part` in mesh order.
+  Rank firstRank(int64_t part) const;
+  /// The lowest part with the same tokens: `part` with its coordinates on the
+  /// replica axes set to 0.
+  int64_t firstCopy(int64_t part) const;
 };
 
 /// How the entries of a list of counts are to be read.
 enum class CountsPer {
-  /// By length: world, then owner parts, then the parts without the minor
-  /// owner axis; E_COUNTS_LEN when none fits.
+  /// By length: world, then owner parts, then the parts without the replica
+  /// axes; E_COUNTS_LEN when none fits.
   Auto,
-  /// One per coordinate of the major owner axis (dp): all minor owners equal.
+  /// One per coordinate of the owner axes that are no replicas (dp): copies
+  /// have equal counts. Without replicas the same as `Part`.
   MajorOwner,
   /// One per part (dp·cp).
   Part,
@@ -84,16 +90,18 @@ public:
   std::vector<int64_t> cellTable() const;
 
 private:
+  int64_t offsetInPart(Rank rank) const;
+
   BatchSpec batchSpec;
   std::vector<int64_t> rows, valid;
   std::vector<int64_t> partOffset, partToken;
 };
 
 /// Expands counts given per major owner, per part or per rank to one per part.
-/// `replicate` says that the replica axes must agree (E_CP_PEER_COUNTS
-/// otherwise).
-/// Errors: E_COUNTS_LEN (got, wanted, which), E_COUNTS_NEG (index, value),
-/// E_TP_PEER_COUNTS (both ranks and values), E_CP_PEER_COUNTS.
+/// Copies, parts that differ on replica axes only, must agree.
+/// Errors: E_COUNTS_MISSING (none for several parts), E_COUNTS_LEN (got,
+/// wanted, which), E_COUNTS_NEG (index, value), E_TP_PEER_COUNTS and
+/// E_CP_PEER_COUNTS (both ranks and values).
 Result<std::vector<int64_t>> expandCounts(const BatchSpec &spec,
                                           const std::vector<int64_t> &counts,
                                           CountsPer per = CountsPer::Auto);

@@ -60,6 +60,16 @@ public:
   /// Errors: E_AXIS (unknown: lists the axes there are; or listed twice).
   Result<AxisList> axisIndices(const std::vector<std::string> &names) const;
 
+  /// The names of `axes`, as messages print them: `dp·cp`.
+  std::string axisNames(const AxisList &axes,
+                        const std::string &separator = "·") const;
+
+  /// Distance in mesh positions between neighbours on `axis`.
+  int64_t stride(unsigned axis) const { return strides[axis]; }
+  /// Linear position of `rank` in the mesh, and its inverse.
+  int64_t positionOf(Rank rank) const;
+  Rank rankAtPosition(int64_t position) const;
+
   /// Coordinate of `rank` on `axis`. Precondition: both in range.
   int64_t coordinate(Rank rank, unsigned axis) const;
   std::vector<int64_t> coordinates(Rank rank) const;

@@ -42,7 +42,8 @@ Result<Split> parseSplit(const std::string &text);
 
 /// Rows incl. padding that `n` rows take when shared by `k` members: the sum
 /// of `splitRows`.
-/// Errors: E_SPLIT (`multiple` is not a multiple of k).
+/// Errors: E_SPLIT (`multiple` is not a multiple of k), E_COUNTS_NEG (n < 0),
+/// E_SIZE (k < 1), E_OVERFLOW.
 Result<int64_t> paddedRows(int64_t n, int64_t k, const Split &split);
 
 /// Rows of part `index` of `n` rows over `k` members. For `Ceil` and `Align`
@@ -62,7 +63,8 @@ enum class EmptyChunk { Zero, DummyRow, RepeatFirst };
 /// Lockstep schedule of chunks: iteration → rows of each rank, when no rank
 /// sends more than `limit` rows at once. The same on every rank, since it is a
 /// function of the whole vector.
-/// Errors: E_SIZE (limit < 1), E_COUNTS_NEG.
+/// Errors: E_SIZE (limit < 1, or so small that more than 2^20 iterations
+/// follow), E_COUNTS_NEG.
 Result<std::vector<std::vector<int64_t>>>
 chunkSchedule(const std::vector<int64_t> &rows, int64_t limit,
               EmptyChunk empty = EmptyChunk::Zero);
