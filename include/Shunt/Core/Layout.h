@@ -63,6 +63,10 @@ struct RowRun {
   int64_t token;  ///< first token (copies share tokens)
   int64_t rows;   ///< length
   int64_t valid;  ///< leading rows that are not padding
+  bool operator==(const RowRun &o) const {
+    return offset == o.offset && token == o.token && rows == o.rows &&
+           valid == o.valid;
+  }
 };
 /// The rows of `rank` in order, neighbouring runs not merged: one per cell.
 std::vector<RowRun> rowsOf(const Batch &batch, const Layout &layout, Rank rank);
