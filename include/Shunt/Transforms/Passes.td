@@ -29,6 +29,21 @@ def PlanCollectives : Pass<"shunt-plan", "mlir::ModuleOp"> {
 
 def RewriteTokenCounts : Pass<"shunt-rewrite-token-counts", "mlir::ModuleOp"> {
   let summary = "Replace hand-written count tables by derived ones";
+  let description = [{
+    Drops the `given` table of each collective, so that its counts follow from
+    layout and batch. A table that is wrong, whose rows differ within a group, or
+    that cannot be compared gets a remark with rank, wrong and right count. Where
+    the batch is a literal the derived counts are written down.
+
+    ```mlir
+    %1 = shunt.all_gather %0 in %b over [tp] given(%t : tensor<4xi64>) : …
+    // becomes, with "rank 0: hand-written count 5 replaced by 3 …"
+    %1 = shunt.all_gather %0 in %b over [tp] counts [3, 2, 2, 1] : …
+    ```
+
+    Run it first, on IR that came with counts. Collectives without a `given`
+    table are left alone. A table of the wrong length is an error.
+  }];
   let dependentDialects = ["::shunt::ShuntDialect"];
 }
 
