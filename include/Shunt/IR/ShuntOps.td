@@ -536,7 +536,8 @@ def Shunt_LocalPermuteOp
     Row r of `from` lists the cells (numbers of the ranks whose rows they are)
     that rank r's input consists of, row r of `to` those of its result, in
     order; the cell of rank c has `counts[c]` rows. Cells may be dropped or
-    repeated. No communication.
+    repeated; -1 fills up a row that lists fewer cells than others. No
+    communication.
 
     ```mlir
     %1 = shunt.local.permute ins(%x : tensor<?x64xf32>)
@@ -546,8 +547,8 @@ def Shunt_LocalPermuteOp
     ```
 
     **Constraints:**
-    - One row for each rank in `from` and `to`; cells are ranks; a cell of `to`
-      is in `from`.
+    - One row for each rank in `from` and `to`; cells are ranks, or -1 at the
+      end of a row; a cell of `to` is in `from`.
     - Rows differ in their number only; result and `init` have one type.
   }];
   let assemblyFormat = [{
