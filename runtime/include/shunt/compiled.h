@@ -1,0 +1,75 @@
+//===- shunt/compiled.h - Entry points for compiled code
+//-------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `convert-shunt-to-runtime` calls. Compared with shunt/runtime.h:
+//
+// * The group is found in a static partition: `num_ranks` world ranks, group
+//   after group, each of `group_size`; the caller's group is the one that lists
+//   it.
+// * Counts are tables over the world, the same on every rank; the length is
+//   checked [X_COUNTS_LENGTH].
+// * Every error is sticky, so that code which ignores the status is safe: later
+//   calls zero-fill `out` and shunt_world_run returns the first error.
+//
+// Statuses are shunt_status, dtypes shunt_dtype, as int32_t. Blocking and
+// thread-safety are those of shunt/runtime.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHUNT_COMPILED_H
+#define SHUNT_COMPILED_H
+
+#include "shunt/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The caller's world rank; -1 for a null comm.
+SHUNT_API int64_t shunt_rt_rank(shunt_comm *comm);
+
+/// shunt_barrier over the caller's group.
+SHUNT_API int32_t shunt_rt_barrier(shunt_comm *comm, const int64_t *partition,
+                                   int64_t num_ranks, int64_t group_size);
+
+/// shunt_all_reduce over the caller's group.
+SHUNT_API int32_t shunt_rt_all_reduce(shunt_comm *comm,
+                                      const int64_t *partition,
+                                      int64_t num_ranks, int64_t group_size,
+                                      const void *in, void *out, int64_t rows,
+                                      int64_t row_elems, int32_t dtype);
+
+/// shunt_all_gather over the caller's group; `world_counts[r]` are the rows of
+/// world rank r, for every rank of the world.
+SHUNT_API int32_t shunt_rt_all_gather(
+    shunt_comm *comm, const int64_t *partition, int64_t num_ranks,
+    int64_t group_size, const int64_t *world_counts, int64_t world_counts_len,
+    const void *in, int64_t in_rows, void *out, int64_t out_rows,
+    int64_t row_elems, int32_t dtype);
+
+/// shunt_reduce_scatter over the caller's group; counts as above.
+SHUNT_API int32_t shunt_rt_reduce_scatter(
+    shunt_comm *comm, const int64_t *partition, int64_t num_ranks,
+    int64_t group_size, const int64_t *world_counts, int64_t world_counts_len,
+    const void *in, int64_t in_rows, void *out, int64_t out_rows,
+    int64_t row_elems, int32_t dtype);
+
+/// shunt_all_to_all over the caller's group; `matrix` has size x size entries,
+/// `matrix[s * size + d]` the rows that world rank s sends to world rank d.
+SHUNT_API int32_t shunt_rt_all_to_all(shunt_comm *comm,
+                                      const int64_t *partition,
+                                      int64_t num_ranks, int64_t group_size,
+                                      const int64_t *matrix, int64_t matrix_len,
+                                      const void *in, int64_t in_rows,
+                                      void *out, int64_t out_rows,
+                                      int64_t row_elems, int32_t dtype);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SHUNT_COMPILED_H
