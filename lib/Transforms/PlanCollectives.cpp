@@ -1,4 +1,4 @@
-//===- PlanCollectives.cpp - under construction ===//
+//===- PlanCollectives.cpp - From redistribute to collectives ===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,14 +6,196 @@
 
 #include "Shunt/Transforms/Passes.h"
 
+#include "Shunt/Analysis/CollectiveText.h"
+#include "Shunt/Analysis/GivenCounts.h"
+#include "Shunt/Analysis/LayoutRules.h"
+#include "Shunt/Analysis/Transition.h"
+
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
 namespace shunt {
 #define GEN_PASS_DEF_PLANCOLLECTIVES
 #include "Shunt/Transforms/Passes.h.inc"
 
+static bool isUndecided(Type type) {
+  return isTokenTensor(type) && !isLaidOutTensor(type);
+}
+
+/// Reports the first value whose layout is still open.
+static LogicalResult checkDecided(ModuleOp module) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
+    bool open = llvm::any_of(op->getResultTypes(), isUndecided);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        open |= llvm::any_of(block.getArgumentTypes(), isUndecided);
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      open |= llvm::any_of(function.getArgumentTypes(), isUndecided) ||
+              llvm::any_of(function.getResultTypes(), isUndecided);
+    if (!open)
+      return WalkResult::advance();
+    op->emitOpError() << "has a value whose layout is still #shunt.auto; run "
+                         "shunt-assign-layouts first [X_LAYOUT]";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static FailureOr<Held> resolveHeld(Resolver &resolver, LayoutAttr attr) {
+  FailureOr<Layout> layout = resolver.layout(attr);
+  if (failed(layout))
+    return failure();
+  Held held{*layout, {}};
+  if (attr.getInner())
+    for (Attribute list : attr.getInner()) {
+      FailureOr<AxisList> axes =
+          resolver.axes(layout->mesh, cast<ArrayAttr>(list));
+      if (failed(axes))
+        return failure();
+      held.inner.push_back(*axes);
+    }
+  return held;
+}
+
+/// `reduce_scatter over tp, relabel to @moe`
+static std::string describe(const Transition &transition, const Mesh &source) {
+  std::string text;
+  const Mesh *mesh = &source;
+  for (const TransitionStep &step : transition.steps) {
+    text += text.empty() ? "" : ", ";
+    text += toString(step.move);
+    if (step.move != Move::Relabel)
+      text += " over " + mesh->axisNames(step.axes);
+    else if (mesh->name() != step.result.mesh.name())
+      text += " to @" + step.result.mesh.name();
+    mesh = &step.result.mesh;
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+namespace {
+/// Writes one chain of collectives.
+class Emitter {
+public:
+  Emitter(RedistributeOp op, SymbolTableCollection &symbols)
+      : op(op), builder(op), symbols(symbols), value(op.getInput()) {}
+
+  LogicalResult emit(const Transition &transition, const Mesh &source);
+  Value result() const { return value; }
+
+private:
+  template <typename OpTy>
+  Operation *create(Type type, const Mesh &mesh, const AxisList &axes) {
+    SmallVector<StringAttr> names = axisNames(op.getContext(), mesh, axes);
+    return OpTy::create(builder, op.getLoc(), type, value, op.getBatch(),
+                        builder.getArrayAttr(
+                            SmallVector<Attribute>(names.begin(), names.end())),
+                        /*counts=*/nullptr, /*given=*/nullptr,
+                        op.getStepAttr());
+  }
+  Operation *createStep(const TransitionStep &step, const Mesh &mesh,
+                        Type type);
+
+  RedistributeOp op;
+  OpBuilder builder;
+  SymbolTableCollection &symbols;
+  Value value;
+};
+} // namespace
+
+Operation *Emitter::createStep(const TransitionStep &step, const Mesh &mesh,
+                               Type type) {
+  switch (step.move) {
+  case Move::AllGather:
+    return create<AllGatherOp>(type, mesh, step.axes);
+  case Move::ReduceScatter:
+    return create<ReduceScatterOp>(type, mesh, step.axes);
+  case Move::AllReduce:
+    return create<AllReduceOp>(type, mesh, step.axes);
+  case Move::AllToAll:
+    return create<AllToAllOp>(type, mesh, step.axes);
+  case Move::Slice:
+    return create<SliceOp>(type, mesh, step.axes);
+  case Move::Relabel:
+    break;
+  }
+  return RelabelOp::create(builder, op.getLoc(), type, value, op.getBatch());
+}
+
+LogicalResult Emitter::emit(const Transition &transition, const Mesh &source) {
+  auto target = cast<RankedTensorType>(op.getType());
+  LayoutAttr from = getLayout(op.getInput().getType());
+  const Mesh *mesh = &source;
+  for (const TransitionStep &step : transition.steps) {
+    RankedTensorType type = target;
+    if (&step != &transition.steps.back()) {
+      // On the way the inner axes are named in terms of the mesh of the step.
+      LayoutAttr like =
+          step.result.mesh.name() == source.name() ? from : getLayout(target);
+      type = withEncoding(
+          target, layoutAttr(op.getContext(), step.result, like.getInner()));
+    }
+    Operation *created = createStep(step, *mesh, type);
+    value = created->getResult(0);
+    mesh = &step.result.mesh;
+    CountedCollective collective(created);
+    if (!collective)
+      continue;
+    FailureOr<std::optional<std::vector<int64_t>>> counts =
+        derivedCounts(collective, symbols);
+    if (failed(counts))
+      return failure();
+    if (*counts)
+      annotateCounts(created, **counts);
+  }
+  return success();
+}
+
 namespace {
 struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
   using Base::Base;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkDecided(module)) || failed(verifyLayouts(module)))
+      return signalPassFailure();
+    SymbolTableCollection symbols;
+    SmallVector<RedistributeOp> ops;
+    module.walk([&](RedistributeOp op) { ops.push_back(op); });
+    for (RedistributeOp op : ops)
+      if (failed(plan(op, symbols)))
+        return signalPassFailure();
+  }
+
+  LogicalResult plan(RedistributeOp op, SymbolTableCollection &symbols) {
+    Resolver resolver(op, symbols);
+    FailureOr<Held> from =
+        resolveHeld(resolver, getLayout(op.getInput().getType()));
+    FailureOr<Held> to = resolveHeld(resolver, getLayout(op.getType()));
+    if (failed(from) || failed(to))
+      return failure();
+    Result<Transition> transition = planTransition(*from, *to);
+    if (!transition)
+      return resolver.fail(transition.error());
+    const Mesh &source = from->layout.mesh;
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("Planned")
+                                    .category("shunt-plan")
+                                    .function(functionName(op)))
+        << remark::add("{0}: {1}", op.getStep().value_or("redistribute").str(),
+                       describe(*transition, source))
+        << remark::reason("receives the fewest rows of all chains")
+        << remark::metric("collectives", transition->collectives)
+        << remark::metric("received_cells", transition->received)
+        << remark::metric("world_cells", source.world());
+    Emitter emitter(op, symbols);
+    if (failed(emitter.emit(*transition, source)))
+      return failure();
+    op.replaceAllUsesWith(emitter.result());
+    op.erase();
+    return success();
+  }
 };
 } // namespace
 } // namespace shunt

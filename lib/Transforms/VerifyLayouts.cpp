@@ -1,10 +1,14 @@
-//===- VerifyLayouts.cpp - under construction ===//
+//===- VerifyLayouts.cpp - Checks compute ops against layouts ===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
 #include "Shunt/Transforms/Passes.h"
+
+#include "Shunt/Analysis/LayoutRules.h"
+
+using namespace mlir;
 
 namespace shunt {
 #define GEN_PASS_DEF_VERIFYLAYOUTS
@@ -13,7 +17,12 @@ namespace shunt {
 namespace {
 struct VerifyLayouts : impl::VerifyLayoutsBase<VerifyLayouts> {
   using Base::Base;
-  void runOnOperation() override {}
+
+  void runOnOperation() override {
+    if (failed(verifyLayouts(getOperation())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
 };
 } // namespace
 } // namespace shunt
