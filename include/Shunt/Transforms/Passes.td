@@ -57,4 +57,19 @@ def VerifyPlan : Pass<"shunt-verify-plan", "mlir::ModuleOp"> {
   let summary = "Prove a local program right by interpreting token ownership";
 }
 
+def ReportCounts : Pass<"shunt-report-counts", "mlir::ModuleOp"> {
+  let summary = "Say at each collective how many rows each rank passes";
+  let description = [{
+    Emits a remark at each all_gather, reduce_scatter, all_reduce and slice:
+
+    ```mlir
+    // remark: ranks pass [3, 2, 2, 1] rows
+    %1 = shunt.all_gather %0 in %b over [tp] : …
+    ```
+
+    Changes nothing. Runs on the collective level; local programs have their
+    counts written out.
+  }];
+}
+
 #endif // SHUNT_TRANSFORMS_PASSES_TD
