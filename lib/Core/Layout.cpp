@@ -76,6 +76,19 @@ std::vector<int64_t> validCounts(const Batch &batch, const Layout &layout) {
   return sumCells(layout, [&](Rank rank) { return batch.cellValid(rank); });
 }
 
+std::vector<int64_t> sumCells(const std::vector<int64_t> &cellTable,
+                              const std::vector<RankList> &lists) {
+  std::vector<int64_t> sums;
+  sums.reserve(lists.size());
+  for (const RankList &cells : lists) {
+    int64_t rows = 0;
+    for (Rank cell : cells)
+      rows += cell < 0 ? 0 : cellTable[cell];
+    sums.push_back(rows);
+  }
+  return sums;
+}
+
 std::vector<int64_t> countsOf(const std::vector<int64_t> &table,
                               const RankList &ranks) {
   std::vector<int64_t> counts;

@@ -53,6 +53,10 @@ bool sameRows(const Layout &a, const Layout &b);
 std::vector<int64_t> rowCounts(const Batch &batch, const Layout &layout);
 /// Valid (not padding) rows of each world rank.
 std::vector<int64_t> validCounts(const Batch &batch, const Layout &layout);
+/// Sums of entries of a cell table (`Batch::cellTable`): one for each list of
+/// cells. Negative cells stand for none.
+std::vector<int64_t> sumCells(const std::vector<int64_t> &cellTable,
+                              const std::vector<RankList> &lists);
 /// The list that the members of `ranks` pass to a collective.
 std::vector<int64_t> countsOf(const std::vector<int64_t> &table,
                               const RankList &ranks);

@@ -558,6 +558,77 @@ def Shunt_LocalPermuteOp
   }];
 }
 
+/// A local op that computes count tables, where the batch is a run-time value.
+class Shunt_LocalTableOp<string mnemonic>
+    : Shunt_LocalOp<mnemonic, (ins Shunt_CountTable:$input,
+                                   Shunt_CountTable:$init,
+                                   TypeAttrOf<Shunt_BatchType>:$batch)> {
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
+    `of` $batch attr-dict (`->` type($results)^)?
+  }];
+}
+
+def Shunt_LocalPartCountsOp : Shunt_LocalTableOp<"part_counts"> {
+  let summary = "Counts of each part, from what every rank says";
+  let description = [{
+    Takes one count for each rank of the world. Ranks that share a part must say
+    the same; at run time an error names them otherwise [E_TP_PEER_COUNTS].
+
+    ```mlir
+    %n = shunt.local.part_counts ins(%t : tensor<4xi64>)
+      outs(%o : tensor<2xi64>) of !shunt.batch<@attn, owners = [dp]>
+      -> tensor<2xi64>
+    ```
+
+    **Constraints:**
+    - Tables have one dimension; result and `init` have one type.
+  }];
+}
+
+def Shunt_LocalCellCountsOp : Shunt_LocalTableOp<"cell_counts"> {
+  let summary = "Rows of each rank's cell, from the counts of the parts";
+  let description = [{
+    Takes one count for each part of the batch, gives one for each rank of the
+    world: the rows that are its own when everything is scattered. A run-time
+    error names a negative count, or replicas that differ.
+
+    ```mlir
+    %c = shunt.local.cell_counts ins(%n : tensor<2xi64>)
+      outs(%o : tensor<4xi64>) of !shunt.batch<@attn, owners = [dp]>
+      -> tensor<4xi64>
+    ```
+
+    **Constraints:**
+    - Tables have one dimension; result and `init` have one type.
+  }];
+}
+
+def Shunt_LocalSumCellsOp
+    : Shunt_LocalOp<"sum_cells", (ins Shunt_CountTable:$input,
+                                      Shunt_CountTable:$init,
+                                      I64ElementsAttr:$cells)> {
+  let summary = "Sums the counts of lists of cells";
+  let description = [{
+    Entry i of the result is the sum of the counts of the cells in row i of
+    `cells`, where -1 fills up shorter rows. A matrix is filled row by row.
+
+    ```mlir
+    %t = shunt.local.sum_cells ins(%c : tensor<2xi64>) outs(%o : tensor<2xi64>)
+      cells dense<[[0, 1], [0, 1]]> : tensor<2x2xi64> -> tensor<2xi64>
+    ```
+
+    **Constraints:**
+    - `cells` has a row for each entry of the result; cells are entries of
+      the operand, or -1.
+    - Result and `init` have one type.
+  }];
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
+    `cells` $cells attr-dict (`->` type($results)^)?
+  }];
+}
+
 def Shunt_ExchangeCountsOp
     : Shunt_Op<"exchange_counts", [Pure, DeclareOpInterfaceMethods<
                                              SymbolUserOpInterface>]> {

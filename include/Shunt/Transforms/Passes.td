@@ -49,7 +49,37 @@ def RewriteTokenCounts : Pass<"shunt-rewrite-token-counts", "mlir::ModuleOp"> {
 
 def Localize : Pass<"shunt-localize", "mlir::ModuleOp"> {
   let summary = "Rewrite to what one rank executes, with explicit counts";
+  let description = [{
+    Encodings go: the token dimension becomes dynamic, split dimensions are
+    divided, and each collective becomes its local form with a count table and
+    the groups as rank lists. Tables of a literal batch are constants; a batch
+    that is an argument becomes the tensor of its part counts. Where the rows of
+    a group, one member after the other, are not the rows of the layout in its
+    order, a shunt.local.permute is put after the gather or before the scatter.
+
+    ```mlir
+    %1 = shunt.all_gather %0 in %b over [tp]
+      : tensor<?x64xf32, #shunt.layout<@moe, tokens = [tp]>>, !b
+      -> tensor<?x64xf32, #shunt.layout<@moe, tokens = []>>
+    // becomes
+    %1 = shunt.local.all_gather ins(%0 : tensor<?x64xf32>)
+      outs(%init : tensor<?x64xf32>) counts(%c : tensor<4xi64>)
+      groups dense<[[0, 1, 2, 3]]> : tensor<1x4xi64> -> tensor<?x64xf32>
+    ```
+
+    For the proof of the result and for what runs it, it keeps notes: the
+    layouts of arguments and results (`shunt.layout` on each), the literal
+    batches of a function (`shunt.batch`: type, rows, valid), the groups over
+    which the result of a compute op is still to be summed (`shunt.partial`),
+    and the number of ranks (`shunt.world` on the module).
+
+    Run shunt-verify-layouts before it: rows of different layouts are no longer
+    told apart after it. Refuses undecided layouts, `shunt.redistribute`, a wrong
+    `given` table, and ops whose meaning for one rank it does not know. Meshes
+    and clusters stay.
+  }];
   let dependentDialects = ["::shunt::ShuntDialect", "mlir::arith::ArithDialect",
+                           "mlir::linalg::LinalgDialect",
                            "mlir::tensor::TensorDialect"];
 }
 
