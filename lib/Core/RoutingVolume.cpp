@@ -1,0 +1,189 @@
+//===- RoutingVolume.cpp - see RoutingVolume.h ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shunt/Core/RoutingVolume.h"
+
+#include "Text.h"
+
+#include <algorithm>
+
+namespace shunt {
+
+std::string toString(DispatchAlgorithm algorithm) {
+  switch (algorithm) {
+  case DispatchAlgorithm::AllToAll:
+    return "all_to_all";
+  case DispatchAlgorithm::AllGather:
+    return "all_gather";
+  case DispatchAlgorithm::AllToAllDedup:
+    return "all_to_all_dedup";
+  case DispatchAlgorithm::Hierarchical:
+    return "hierarchical";
+  }
+  return "";
+}
+
+Result<DispatchAlgorithm> parseDispatchAlgorithm(const std::string &text) {
+  for (DispatchAlgorithm algorithm :
+       {DispatchAlgorithm::AllToAll, DispatchAlgorithm::AllGather,
+        DispatchAlgorithm::AllToAllDedup, DispatchAlgorithm::Hierarchical})
+    if (text == toString(algorithm))
+      return algorithm;
+  return Error{"E_MODE", "unknown dispatch algorithm '" + text +
+                             "'; want all_to_all, all_gather, "
+                             "all_to_all_dedup or hierarchical"};
+}
+
+Result<int64_t> rowBytes(int64_t rows, int64_t bytesPerRow) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(rows, bytesPerRow, &bytes))
+    return Error{"E_OVERFLOW", plural(rows, "row") + " of " +
+                                   plural(bytesPerRow, "byte") +
+                                   " do not fit into 64 bits"};
+  return bytes;
+}
+
+double touchProbability(int64_t experts, int64_t some, int64_t topK) {
+  double none = 1;
+  for (int64_t i = 0; i < topK; ++i)
+    none *= static_cast<double>(std::max<int64_t>(experts - some - i, 0)) /
+            static_cast<double>(experts - i);
+  return 1 - none;
+}
+
+namespace {
+/// What every algorithm's volume follows from: for each source the rows it has,
+/// its rows and copies for each rank and its copies for each node.
+template <typename Number> struct Demand {
+  std::vector<Number> tokens;
+  std::vector<std::vector<Number>> rows, rankCopies, nodeCopies;
+};
+
+template <typename Number> class Counter {
+public:
+  explicit Counter(Nodes nodes) : nodes(nodes), volumes(nodes.ranks) {}
+
+  void move(int64_t from, int64_t to, Number rows) {
+    if (from == to)
+      return;
+    volumes[from].sent += rows;
+    volumes[to].received += rows;
+    if (nodes.nodeOf(from) == nodes.nodeOf(to))
+      return;
+    volumes[from].sentFar += rows;
+    volumes[to].receivedFar += rows;
+  }
+
+  std::vector<Volume<Number>> count(DispatchAlgorithm algorithm,
+                                    const Demand<Number> &demand) {
+    for (int64_t source = 0; source < nodes.ranks; ++source)
+      countSource(algorithm, demand, source);
+    return std::move(volumes);
+  }
+
+private:
+  void countSource(DispatchAlgorithm algorithm, const Demand<Number> &demand,
+                   int64_t source) {
+    if (algorithm == DispatchAlgorithm::Hierarchical)
+      for (int64_t node = 0; node < nodes.count(); ++node)
+        move(source, nodes.forwarder(source, node),
+             demand.nodeCopies[source][node]);
+    for (int64_t rank = 0; rank < nodes.ranks; ++rank)
+      switch (algorithm) {
+      case DispatchAlgorithm::AllGather:
+        move(source, rank, demand.tokens[source]);
+        break;
+      case DispatchAlgorithm::AllToAll:
+        move(source, rank, demand.rows[source][rank]);
+        break;
+      case DispatchAlgorithm::AllToAllDedup:
+        move(source, rank, demand.rankCopies[source][rank]);
+        break;
+      case DispatchAlgorithm::Hierarchical:
+        move(nodes.forwarder(source, nodes.nodeOf(rank)), rank,
+             demand.rankCopies[source][rank]);
+        break;
+      }
+  }
+
+  Nodes nodes;
+  std::vector<Volume<Number>> volumes;
+};
+} // namespace
+
+static MaybeError checkSizes(const Placement &placement, size_t sources,
+                             int64_t nodeSize) {
+  if (static_cast<int64_t>(sources) != placement.ranks())
+    return Error{"E_SIZE", "got " + plural(sources, "source") +
+                               ", but the placement has " +
+                               plural(placement.ranks(), "rank")};
+  if (nodeSize < 1)
+    return Error{"E_SIZE", "node size is " + std::to_string(nodeSize) +
+                               ", expected at least 1 rank"};
+  return std::nullopt;
+}
+
+Result<std::vector<Volume<int64_t>>>
+dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
+             const std::vector<Routing> &routings, int64_t nodeSize) {
+  if (MaybeError error = checkSizes(placement, routings.size(), nodeSize))
+    return *error;
+  Demand<int64_t> demand;
+  int64_t most = (int64_t(1) << 62) / placement.ranks() / 2;
+  for (const Routing &routing : routings) {
+    // No rank moves more than every slot, or every token, of every source.
+    if (routing.slots() > most / placement.ranks())
+      return Error{"E_OVERFLOW", plural(routing.slots(), "slot") +
+                                     " on each of " +
+                                     plural(placement.ranks(), "rank") +
+                                     " are more than 2^62 rows"};
+    demand.tokens.push_back(routing.tokens);
+    demand.rows.push_back(routing.sendSplits);
+    demand.rankCopies.push_back(CopyPlan::create(placement, routing).counts);
+    demand.nodeCopies.push_back(
+        CopyPlan::create(placement, routing, nodeSize).counts);
+  }
+  return Counter<int64_t>({placement.ranks(), nodeSize})
+      .count(algorithm, demand);
+}
+
+Result<std::vector<Volume<double>>>
+expectedDispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
+                     const std::vector<int64_t> &tokens, int64_t topK,
+                     int64_t nodeSize) {
+  if (MaybeError error = checkSizes(placement, tokens.size(), nodeSize))
+    return *error;
+  int64_t experts = placement.experts();
+  if (topK < 1 || topK > experts)
+    return Error{"E_SIZE", "a token cannot choose " + std::to_string(topK) +
+                               " different ones of " +
+                               plural(experts, "expert")};
+  Nodes nodes{placement.ranks(), nodeSize};
+  Demand<double> demand;
+  for (int64_t source = 0; source < placement.ranks(); ++source) {
+    double mine = static_cast<double>(tokens[source]);
+    std::vector<int64_t> onRank(placement.ranks()), onNode(nodes.count());
+    for (int64_t expert = 0; expert < experts; ++expert) {
+      int64_t rank = placement.rankOf(placement.instanceFor(expert, source));
+      ++onRank[rank];
+      ++onNode[nodes.nodeOf(rank)];
+    }
+    std::vector<double> rows, rankCopies, nodeCopies;
+    for (int64_t here : onRank) {
+      rows.push_back(mine * topK * here / experts);
+      rankCopies.push_back(mine * touchProbability(experts, here, topK));
+    }
+    for (int64_t here : onNode)
+      nodeCopies.push_back(mine * touchProbability(experts, here, topK));
+    demand.tokens.push_back(mine);
+    demand.rows.push_back(rows);
+    demand.rankCopies.push_back(rankCopies);
+    demand.nodeCopies.push_back(nodeCopies);
+  }
+  return Counter<double>(nodes).count(algorithm, demand);
+}
+
+} // namespace shunt
