@@ -89,14 +89,16 @@ FailureOr<GivenReport> compareGiven(const CountedCollective &collective,
     return failure();
 
   GivenReport report;
-  DenseIntElementsAttr constant;
-  if (!*derived)
+  if (!*derived) {
     report.unknown = "the batch is not known at compile time";
-  else if (!matchPattern(collective.given, m_Constant(&constant)))
-    report.unknown = "the table is not a constant";
-  if (!report.unknown.empty())
     return report;
+  }
   report.derived = std::move(**derived);
+  DenseIntElementsAttr constant;
+  if (!matchPattern(collective.given, m_Constant(&constant))) {
+    report.unknown = "the table is not a constant";
+    return report;
+  }
 
   auto values = llvm::to_vector(constant.getValues<int64_t>());
   int64_t world = mesh->world();

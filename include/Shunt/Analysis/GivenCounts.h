@@ -55,8 +55,9 @@ struct GivenReport {
   std::vector<Disagreement> disagreements;
   /// By rank.
   std::vector<WrongCount> wrong;
-  /// One entry per world rank. Meaningful only when the lists agree.
+  /// One entry per world rank. Where lists disagree, the first member's.
   std::vector<int64_t> given;
+  /// One entry per world rank; empty when the batch is not known.
   std::vector<int64_t> derived;
 };
 
