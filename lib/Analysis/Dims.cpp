@@ -8,6 +8,7 @@
 
 #include "Shunt/Analysis/CollectiveText.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -144,6 +145,8 @@ LogicalResult reportRows(Operation *op, Value a, Value b) {
   return diag;
 }
 
+static StringRef nameOf(StringAttr axis) { return axis.getValue(); }
+
 LogicalResult checkPartial(Operation *op, Value result,
                            const AxisNames &derived) {
   AxisNames declared = partialAxes(result.getType());
@@ -156,7 +159,7 @@ LogicalResult checkPartial(Operation *op, Value result,
            << "computes partial sums over " << axesText(lost)
            << ", but the type of its result says that they are complete; give "
               "it partial = ["
-           << axesText(lost)
+           << llvm::join(llvm::map_range(lost, nameOf), ", ")
            << "] and reduce it (shunt.all_reduce or shunt.reduce_scatter) "
               "[X_INCOMPLETE]";
   SmallVector<StringAttr> excess = missing(declared, derived);

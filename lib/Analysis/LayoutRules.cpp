@@ -41,7 +41,7 @@ static LogicalResult verifyDim(tensor::DimOp op) {
     DimSplit sized;
     if (empty && empty.getType().isDynamicDim(0) && use.getOperandNumber() == 0)
       sized = dimSplit(empty.getType(), 0);
-    if (sized == rows)
+    if (sized == rows || use.getOwner()->hasAttr(kTokenWise))
       continue;
     InFlightDiagnostic diag =
         op.emitOpError() << "is the number of tokens, of which a rank has "
@@ -179,7 +179,7 @@ LogicalResult verifyLayouts(Operation *op) {
     return verifyElementwise(op);
   if (isStructural(op))
     return success();
-  if (op->hasAttr("shunt.token_wise"))
+  if (op->hasAttr(kTokenWise))
     return verifyDeclaredTokenWise(op);
   return op->emitOpError() << "is not known to work on a tensor with a layout; "
                               "write it as linalg, or mark it shunt.token_wise "
@@ -240,21 +240,26 @@ static LogicalResult verifyReturned(Operation *op) {
 }
 
 LogicalResult verifyLayouts(ModuleOp module) {
+  LogicalResult status = success();
   llvm::DenseSet<Type> sized;
-  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    // Each op is judged by its own types, so one error causes no other.
+    auto check = [&](LogicalResult result) {
+      if (failed(result))
+        status = failure();
+    };
     auto checkType = [&](Type type) {
-      return !sized.insert(type).second || succeeded(verifySizes(op, type));
+      if (sized.insert(type).second)
+        check(verifySizes(op, type));
     };
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        if (!llvm::all_of(block.getArgumentTypes(), checkType))
-          return WalkResult::interrupt();
-    if (!llvm::all_of(op->getResultTypes(), checkType) ||
-        failed(verifyLayouts(op)) || failed(verifyReturned(op)))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+        llvm::for_each(block.getArgumentTypes(), checkType);
+    llvm::for_each(op->getResultTypes(), checkType);
+    check(verifyLayouts(op));
+    check(verifyReturned(op));
   });
-  return failure(result.wasInterrupted());
+  return status;
 }
 
 } // namespace shunt

@@ -43,8 +43,7 @@ bool isTokenWise(Operation *op) {
     return isTokenWiseLinalg(linalgOp);
   if (!llvm::any_of(op->getOperandTypes(), isTokenTensor))
     return false;
-  return OpTrait::hasElementwiseMappableTraits(op) ||
-         op->hasAttr("shunt.token_wise");
+  return OpTrait::hasElementwiseMappableTraits(op) || op->hasAttr(kTokenWise);
 }
 
 } // namespace shunt

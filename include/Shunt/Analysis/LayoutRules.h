@@ -48,6 +48,10 @@ AxisNames partialAxes(mlir::Type type);
 mlir::FailureOr<llvm::SmallVector<DimSplit>>
 loopSplits(mlir::linalg::LinalgOp op);
 
+/// Unit attribute by which the author of an op that we know nothing of says
+/// that it is token-wise.
+constexpr llvm::StringLiteral kTokenWise = "shunt.token_wise";
+
 /// Does `op` compute each row of its token results from the same row of its
 /// token operands, so that it may run in any layout with complete rows?
 bool isTokenWise(mlir::Operation *op);
@@ -57,8 +61,9 @@ bool isTokenWise(mlir::Operation *op);
 /// and the ops of the shunt dialect, which have verifiers, pass.
 mlir::LogicalResult verifyLayouts(mlir::Operation *op);
 
-/// The same for all ops of `module`; also checks that split dimensions divide
-/// (E_SIZE) and that no function returns a partial sum (X_INCOMPLETE).
+/// The same for all ops of `module`, reporting each; also checks that split
+/// dimensions divide (E_SIZE) and that no function returns a partial sum
+/// (X_INCOMPLETE).
 mlir::LogicalResult verifyLayouts(mlir::ModuleOp module);
 
 } // namespace shunt
