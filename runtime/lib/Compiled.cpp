@@ -34,9 +34,12 @@ static Error findOwnGroup(shunt_comm *comm, const char *op,
     return Error(SHUNT_INVALID_ARGUMENT, std::string(op) + ": " + message);
   };
   auto [ranks, numRanks, groupSize] = partition;
-  if (!ranks || groupSize < 1 || numRanks < 1 || numRanks % groupSize)
-    return invalid("partition of " + std::to_string(numRanks) +
-                   " ranks into groups of " + std::to_string(groupSize));
+  if (!ranks)
+    return invalid("partition is null");
+  if (groupSize < 1 || numRanks < 1 || numRanks % groupSize)
+    return invalid("partition has " + std::to_string(numRanks) +
+                   " ranks, which are no groups of " +
+                   std::to_string(groupSize));
   const int64_t *own = std::find(ranks, ranks + numRanks, comm->rank);
   if (own == ranks + numRanks)
     return invalid("partition " + formatList(ranks, numRanks) +

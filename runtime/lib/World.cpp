@@ -8,6 +8,7 @@
 #include "Handles.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -15,16 +16,14 @@
 
 using namespace shunt::rt;
 
-/// The timeout of the options, the environment, or the default.
-static Error chooseTimeout(const shunt_options &options, int64_t &timeoutMs) {
-  timeoutMs = 60000;
+/// Fills in the timeout, from the environment or the default.
+static Error completeOptions(shunt_options &options) {
   if (options.timeout_ms < 0)
     return {SHUNT_INVALID_ARGUMENT, "timeout expects at least 1 ms, got " +
                                         std::to_string(options.timeout_ms)};
-  if (options.timeout_ms > 0) {
-    timeoutMs = options.timeout_ms;
+  if (options.timeout_ms > 0)
     return {};
-  }
+  options.timeout_ms = 60000;
   const char *text = std::getenv("SHUNT_TIMEOUT_MS");
   if (!text || !*text)
     return {};
@@ -35,7 +34,7 @@ static Error chooseTimeout(const shunt_options &options, int64_t &timeoutMs) {
     return {SHUNT_INVALID_ARGUMENT,
             "SHUNT_TIMEOUT_MS expects a number of at least 1, got '" +
                 std::string(text) + "'"};
-  timeoutMs = value;
+  options.timeout_ms = value;
   return {};
 }
 
@@ -53,7 +52,7 @@ static Error createWorld(const char *backendName, int64_t size,
   if (size < 1)
     return {SHUNT_INVALID_ARGUMENT,
             "world expects at least 1 rank, got " + std::to_string(size)};
-  if (Error error = chooseTimeout(options, options.timeout_ms))
+  if (Error error = completeOptions(options))
     return error;
   auto world = std::make_unique<shunt_world>();
   world->size = size;

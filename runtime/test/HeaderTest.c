@@ -1,4 +1,5 @@
-//===- HeaderTest.c - The headers are C ------------------------------------===//
+//===- HeaderTest.c - The headers are C
+//------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

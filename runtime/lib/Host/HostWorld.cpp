@@ -145,8 +145,12 @@ Error HostWorld::findDeparted(Meeting &meeting, const Call &call,
   }
   if (text.empty())
     return {};
-  Error error(SHUNT_ABORTED, describe(call.op, meeting.ranks()) + ":" + text +
-                                 " [X_MISSING_RANK]");
+  // A cause that ends in the same code need not say it twice.
+  const std::string code = " [X_MISSING_RANK]";
+  if (text.size() < code.size() ||
+      text.compare(text.size() - code.size(), code.size(), code) != 0)
+    text += code;
+  Error error(SHUNT_ABORTED, describe(call.op, meeting.ranks()) + ":" + text);
   error.root = root;
   return error;
 }
