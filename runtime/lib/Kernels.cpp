@@ -17,12 +17,13 @@
 
 // Compiles a function for several processors and picks one when the program
 // loads; not under sanitizers, whose run-time is not up by then.
-#if defined(__x86_64__) && defined(__linux__) && defined(__clang__) &&         \
-    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define SHUNT_CLONES
+#if defined(__x86_64__) && defined(__linux__) && defined(__clang__)
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#undef SHUNT_CLONES
 #define SHUNT_CLONES                                                           \
   __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
-#else
-#define SHUNT_CLONES
+#endif
 #endif
 
 namespace shunt::rt {

@@ -229,6 +229,44 @@ TEST_P(Conformance, BuffersMayBeReusedAtOnce) {
   EXPECT_EQ(status, SHUNT_OK) << errorsOf(*ranks);
 }
 
+// Results that a backend may write past the caches, in rows that end nowhere
+// near a cache line.
+TEST_P(Conformance, LargeRows) {
+  shunt_status status = ranks->run([&](shunt_comm *comm) -> int32_t {
+    int64_t size = shunt_comm_size(comm), me = shunt_comm_rank(comm);
+    const int64_t rowElems = 100003;
+    std::vector<int64_t> counts(size, 1);
+    counts[size - 1] = 12;
+    int64_t rows = size + 11;
+    auto value = [](int64_t rank, int64_t i) {
+      return static_cast<int32_t>(rank * 1000003 + i);
+    };
+    std::vector<int32_t> in(counts[me] * rowElems), out(rows * rowElems);
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = value(me, i);
+    if (shunt_status status =
+            shunt_all_gather(comm, nullptr, in.data(), counts[me], out.data(),
+                             rows, counts.data(), rowElems, SHUNT_I32))
+      return status;
+    bool same = true;
+    for (int64_t rank = 0, at = 0; rank < size; ++rank)
+      for (int64_t i = 0; i < counts[rank] * rowElems; ++i, ++at)
+        same &= out[at] == value(rank, i);
+    EXPECT_TRUE(same);
+    // All members now have the same rows, so the sums are multiples.
+    std::vector<int32_t> sums(out.size());
+    if (shunt_status status = shunt_all_reduce(
+            comm, nullptr, out.data(), sums.data(), rows, rowElems, SHUNT_I32))
+      return status;
+    for (size_t i = 0; i < out.size(); ++i)
+      same &=
+          sums[i] == static_cast<int32_t>(static_cast<uint32_t>(out[i]) * size);
+    EXPECT_TRUE(same);
+    return SHUNT_OK;
+  });
+  EXPECT_EQ(status, SHUNT_OK) << errorsOf(*ranks);
+}
+
 TEST_P(Conformance, GroupsTakeTurns) {
   // World, own pair, world in reverse: three groups that overlap.
   shunt_status status = ranks->run([&](shunt_comm *comm) -> int32_t {

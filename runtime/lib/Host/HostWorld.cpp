@@ -72,7 +72,7 @@ bool HostWorld::spin(const Meeting &meeting, uint64_t phase) const {
   auto settled = [&] { return meeting.isOver(phase) || meeting.isBroken(); };
   // A hand-off between running threads takes 40 ns, a sleep 20 us or more. With
   // more ranks than cores a spin would take the time of the ranks it waits for.
-  for (int i = 0, limit = oversubscribed ? 0 : 2000; i < limit; ++i) {
+  for (int i = 0, limit = oversubscribed ? 0 : 200; i < limit; ++i) {
     if (settled())
       return true;
 #if defined(__x86_64__)

@@ -69,9 +69,13 @@ static void scatterSum(const Meeting &meeting, const Call &call,
              sources);
 }
 
-/// Below this, summing everything on each member is cheaper than a third
-/// meeting.
 static constexpr int64_t smallBytes = 4096;
+
+/// Whether summing everything on each member is cheaper than a third meeting.
+static bool isSmall(const Call &call) {
+  return call.inBytes() <= smallBytes &&
+         call.inBytes() * call.members() <= 8 * smallBytes;
+}
 
 static void reduceSmall(HostWorld &world, Meeting &meeting, const Call &call,
                         std::vector<const void *> &sources) {
@@ -108,7 +112,7 @@ void moveData(HostWorld &world, Meeting &meeting, const Call &call,
               std::vector<const void *> &sources) {
   switch (call.op) {
   case SHUNT_OP_ALL_REDUCE:
-    if (call.inBytes() <= smallBytes)
+    if (isSmall(call))
       return reduceSmall(world, meeting, call, sources);
     return reduceLarge(world, meeting, call, sources);
   case SHUNT_OP_ALL_GATHER:
