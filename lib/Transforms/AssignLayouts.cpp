@@ -11,6 +11,7 @@
 #include "Shunt/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -273,16 +274,25 @@ LogicalResult Assigner::run() {
       return failure();
   }
 
-  // What readers made anew is dead now; a dim of it may be what keeps it.
+  // What readers made anew is dead now, and with it the sizes it read.
+  auto eraseDeadDims = [](ValueRange values) {
+    for (Value value : values)
+      if (auto dim = value.getDefiningOp<tensor::DimOp>();
+          dim && dim->use_empty())
+        dim->erase();
+  };
   for (Operation *op : llvm::reverse(sources)) {
     for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-      if (isa<tensor::DimOp>(user) && user->use_empty())
-        user->erase();
+      if (isa<tensor::DimOp>(user))
+        eraseDeadDims(user->getResults());
     if (!op->use_empty())
       return op->emitOpError() << "has a result of layout #shunt.auto that no "
                                   "token-wise op of decided rows reads; state "
                                   "its layout [X_LAYOUT]";
+    llvm::SmallSetVector<Value, 4> operands(op->operand_begin(),
+                                            op->operand_end());
     op->erase();
+    eraseDeadDims(operands.getArrayRef());
   }
   return success();
 }
