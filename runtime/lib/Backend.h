@@ -41,6 +41,10 @@ public:
   /// data moved, and reaches every member.
   virtual Error perform(GroupState &group, const Call &call) = 0;
 
+  /// Whether ranks can reach each other's buffers, so that calls may carry a
+  /// Mover.
+  virtual bool sharesMemory() const { return false; }
+
   /// This rank enters no further collective: it finished, or failed with
   /// `error`. Peers that wait for it, now or later, get an error that says so.
   virtual void leave(const Error &error) = 0;

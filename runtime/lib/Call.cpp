@@ -14,6 +14,8 @@
 
 namespace shunt::rt {
 
+Mover::~Mover() = default;
+
 int64_t sumCounts(const int64_t *counts, int64_t n) {
   int64_t sum = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -164,6 +166,8 @@ Error checkCall(Call &call) {
                              " elements has more than 2^63 - 1 bytes");
   if (Error error = checkRowsAgainstCounts(call))
     return error;
+  if (call.mover)
+    return {};
   if (!call.in && call.inBytes())
     return invalid(call, "in is null, but has " + rowsText(call.inRows));
   if (!call.out && call.outBytes())

@@ -15,6 +15,17 @@
 
 namespace shunt::rt {
 
+struct Call;
+
+/// Work that members do in each other's buffers instead of the usual copies,
+/// on a backend whose ranks share memory. Must not fail: peers wait.
+class Mover {
+public:
+  virtual ~Mover();
+  /// All members are in the call: `calls` are theirs, in group order.
+  virtual void move(const Call *const *calls) const = 0;
+};
+
 /// One member's call. Counts have an entry for each member, in group order.
 struct Call {
   shunt_op op = SHUNT_OP_BARRIER;
@@ -28,6 +39,9 @@ struct Call {
   const int64_t *recvCounts = nullptr;
   int64_t rowElems = 0;
   shunt_dtype dtype = SHUNT_F32;
+  /// If set, it moves the data and answers for `in` and `out`, which need not
+  /// be of the stated rows; all members set it, or none.
+  const Mover *mover = nullptr;
 
   /// The group's ranks and the caller's position among them.
   const std::vector<int64_t> *ranks = nullptr;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels.h"
+#include "Clones.h"
 #include "Convert.h"
 
 #include <algorithm>
@@ -13,17 +14,6 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-#endif
-
-// Compiles a function for several processors and picks one when the program
-// loads; not under sanitizers, whose run-time is not up by then.
-#define SHUNT_CLONES
-#if defined(__x86_64__) && defined(__linux__) && defined(__clang__)
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#undef SHUNT_CLONES
-#define SHUNT_CLONES                                                           \
-  __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
-#endif
 #endif
 
 namespace shunt::rt {

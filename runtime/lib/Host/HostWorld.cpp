@@ -252,6 +252,7 @@ public:
     return {};
   }
 
+  bool sharesMemory() const override { return true; }
   void leave(const Error &error) override { world.leave(rank, error); }
   void rejoin() override { world.rejoin(rank); }
 

@@ -110,6 +110,10 @@ static void reduceLarge(HostWorld &world, Meeting &meeting, const Call &call,
 
 void moveData(HostWorld &world, Meeting &meeting, const Call &call,
               std::vector<const void *> &sources) {
+  if (call.mover) {
+    call.mover->move(meeting.calls());
+    return world.join(meeting, call);
+  }
   switch (call.op) {
   case SHUNT_OP_ALL_REDUCE:
     if (isSmall(call))
