@@ -55,13 +55,6 @@ double touchProbability(int64_t experts, int64_t some, int64_t topK) {
 }
 
 namespace {
-/// What every algorithm's volume follows from: for each source the rows it has,
-/// its rows and copies for each rank and its copies for each node.
-template <typename Number> struct Demand {
-  std::vector<Number> tokens;
-  std::vector<std::vector<Number>> rows, rankCopies, nodeCopies;
-};
-
 template <typename Number> class Counter {
 public:
   explicit Counter(Nodes nodes) : nodes(nodes), volumes(nodes.ranks) {}
@@ -90,23 +83,25 @@ private:
     if (algorithm == DispatchAlgorithm::Hierarchical)
       for (int64_t node = 0; node < nodes.count(); ++node)
         move(source, nodes.forwarder(source, node),
-             demand.nodeCopies[source][node]);
-    for (int64_t rank = 0; rank < nodes.ranks; ++rank)
+             demand.nodeCopies[source * nodes.count() + node]);
+    for (int64_t rank = 0; rank < nodes.ranks; ++rank) {
+      int64_t pair = source * nodes.ranks + rank;
       switch (algorithm) {
       case DispatchAlgorithm::AllGather:
         move(source, rank, demand.tokens[source]);
         break;
       case DispatchAlgorithm::AllToAll:
-        move(source, rank, demand.rows[source][rank]);
+        move(source, rank, demand.rows[pair]);
         break;
       case DispatchAlgorithm::AllToAllDedup:
-        move(source, rank, demand.rankCopies[source][rank]);
+        move(source, rank, demand.rankCopies[pair]);
         break;
       case DispatchAlgorithm::Hierarchical:
         move(nodes.forwarder(source, nodes.nodeOf(rank)), rank,
-             demand.rankCopies[source][rank]);
+             demand.rankCopies[pair]);
         break;
       }
+    }
   }
 
   Nodes nodes;
@@ -126,12 +121,23 @@ static MaybeError checkSizes(const Placement &placement, size_t sources,
   return std::nullopt;
 }
 
+std::vector<Volume<int64_t>> dispatchRows(DispatchAlgorithm algorithm,
+                                          const RouteDemand &demand,
+                                          Nodes nodes) {
+  return Counter<int64_t>(nodes).count(algorithm, demand);
+}
+
+static void append(std::vector<int64_t> &all,
+                   const std::vector<int64_t> &more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 Result<std::vector<Volume<int64_t>>>
 dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
              const std::vector<Routing> &routings, int64_t nodeSize) {
   if (MaybeError error = checkSizes(placement, routings.size(), nodeSize))
     return *error;
-  Demand<int64_t> demand;
+  RouteDemand demand;
   int64_t most = (int64_t(1) << 62) / placement.ranks() / 2;
   for (const Routing &routing : routings) {
     // No rank moves more than every slot, or every token, of every source.
@@ -141,13 +147,12 @@ dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
                                      plural(placement.ranks(), "rank") +
                                      " are more than 2^62 rows"};
     demand.tokens.push_back(routing.tokens);
-    demand.rows.push_back(routing.sendSplits);
-    demand.rankCopies.push_back(CopyPlan::create(placement, routing).counts);
-    demand.nodeCopies.push_back(
-        CopyPlan::create(placement, routing, nodeSize).counts);
+    append(demand.rows, routing.sendSplits);
+    append(demand.rankCopies, CopyPlan::create(placement, routing).counts);
+    append(demand.nodeCopies,
+           CopyPlan::create(placement, routing, nodeSize).counts);
   }
-  return Counter<int64_t>({placement.ranks(), nodeSize})
-      .count(algorithm, demand);
+  return dispatchRows(algorithm, demand, {placement.ranks(), nodeSize});
 }
 
 Result<std::vector<Volume<double>>>
@@ -171,17 +176,13 @@ expectedDispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
       ++onRank[rank];
       ++onNode[nodes.nodeOf(rank)];
     }
-    std::vector<double> rows, rankCopies, nodeCopies;
+    demand.tokens.push_back(mine);
     for (int64_t here : onRank) {
-      rows.push_back(mine * topK * here / experts);
-      rankCopies.push_back(mine * touchProbability(experts, here, topK));
+      demand.rows.push_back(mine * topK * here / experts);
+      demand.rankCopies.push_back(mine * touchProbability(experts, here, topK));
     }
     for (int64_t here : onNode)
-      nodeCopies.push_back(mine * touchProbability(experts, here, topK));
-    demand.tokens.push_back(mine);
-    demand.rows.push_back(rows);
-    demand.rankCopies.push_back(rankCopies);
-    demand.nodeCopies.push_back(nodeCopies);
+      demand.nodeCopies.push_back(mine * touchProbability(experts, here, topK));
   }
   return Counter<double>(nodes).count(algorithm, demand);
 }

@@ -38,8 +38,21 @@ template <typename Number> struct Volume {
   }
 };
 
+/// What every algorithm's volume follows from, for each source.
+template <typename Number> struct Demand {
+  std::vector<Number> tokens;
+  /// Rows, and copies of tokens, for each rank: [source][rank].
+  std::vector<Number> rows, rankCopies;
+  /// Copies of tokens for each node: [source][node].
+  std::vector<Number> nodeCopies;
+};
+using RouteDemand = Demand<int64_t>;
+
 /// The rows of dispatch for a known routing, one entry per rank: exact.
-/// `routings` has one entry per source rank, in order.
+std::vector<Volume<int64_t>> dispatchRows(DispatchAlgorithm algorithm,
+                                          const RouteDemand &demand,
+                                          Nodes nodes);
+/// The same from the routings of all source ranks, in order.
 /// Errors: E_SIZE (a node size < 1, a number of routings), E_OVERFLOW.
 Result<std::vector<Volume<int64_t>>>
 dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
