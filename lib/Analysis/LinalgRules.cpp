@@ -32,11 +32,37 @@ static std::string useText(const LoopUse &use) {
          std::to_string(use.operand->getOperandNumber());
 }
 
+/// Ranks that hold different tokens cannot share the work on one of them.
+static LogicalResult reportSharedTokens(linalg::LinalgOp op, StringAttr axis) {
+  return op->emitOpError()
+         << "shares a dimension of its weights out over '" << axis.getValue()
+         << "', which splits the tokens too: the parts belong to different "
+            "tokens and can never be added or joined; gather the tokens over "
+            "it first [X_ROW_MISMATCH]";
+}
+
+/// An axis of `blocks` that splits the tokens of an operand; null if none does.
+static StringAttr axisOfTokens(linalg::LinalgOp op, const DimSplit &blocks) {
+  for (Value operand : op->getOperands()) {
+    DimSplit rows = dimSplit(operand.getType(), 0);
+    if (rows.kind != DimSplit::Tokens || rows.mesh != blocks.mesh)
+      continue;
+    for (StringAttr axis : blocks.axes)
+      if (llvm::is_contained(rows.axes, axis))
+        return axis;
+  }
+  return {};
+}
+
 static LogicalResult reportLoop(linalg::LinalgOp op, const LoopUse &a,
                                 const DimSplit &splitA, const LoopUse &b,
                                 const DimSplit &splitB) {
   if (splitA.kind == DimSplit::Tokens && splitB.kind == DimSplit::Tokens)
     return reportRows(op, a.operand->get(), b.operand->get());
+  for (const DimSplit *split : {&splitA, &splitB})
+    if (split->kind == DimSplit::Blocks)
+      if (StringAttr axis = axisOfTokens(op, *split))
+        return reportSharedTokens(op, axis);
   InFlightDiagnostic diag = op->emitOpError()
                             << "loops over " << useText(a)
                             << ", of which a rank has " << splitText(splitA)
@@ -51,7 +77,6 @@ static LogicalResult reportLoop(linalg::LinalgOp op, const LoopUse &a,
 /// All that is split is split over one mesh, and no axis splits two loops,
 /// since then a rank would have only a diagonal of the iteration space.
 static LogicalResult checkAxes(linalg::LinalgOp op, ArrayRef<DimSplit> loops) {
-  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   FlatSymbolRefAttr mesh;
   for (const DimSplit &loop : loops) {
     if (!loop.mesh)
@@ -67,16 +92,9 @@ static LogicalResult checkAxes(linalg::LinalgOp op, ArrayRef<DimSplit> loops) {
       for (StringAttr axis : loops[i].axes) {
         if (!llvm::is_contained(loops[j].axes, axis))
           continue;
-        bool tokens = loops[i].kind == DimSplit::Tokens ||
-                      loops[j].kind == DimSplit::Tokens;
-        size_t other = loops[i].kind == DimSplit::Tokens ? j : i;
-        if (tokens && kinds[other] == utils::IteratorType::reduction)
-          return op->emitOpError()
-                 << "sums over a dimension that is split over '"
-                 << axis.getValue()
-                 << "', which splits the tokens too: its ranks would add "
-                    "different tokens; gather the tokens over it first "
-                    "[X_ROW_MISMATCH]";
+        if (loops[i].kind == DimSplit::Tokens ||
+            loops[j].kind == DimSplit::Tokens)
+          return reportSharedTokens(op, axis);
         return op->emitOpError()
                << "has two dimensions split over '" << axis.getValue()
                << "', so a rank would have only a diagonal of the result; "

@@ -12,34 +12,43 @@ using namespace mlir;
 using namespace shunt;
 
 Resolver::Resolver(Operation *op) : op(op), symbols(&ownSymbols) {}
+Resolver::Resolver(Operation *op, Silent)
+    : op(op), symbols(&ownSymbols), silent(true) {}
 Resolver::Resolver(Operation *op, SymbolTableCollection &symbols)
     : op(op), symbols(&symbols) {}
 
-LogicalResult Resolver::fail(const Error &error) {
-  return op->emitOpError() << error.str();
+InFlightDiagnostic Resolver::report() {
+  return silent ? InFlightDiagnostic() : op->emitOpError();
 }
 
-Operation *Resolver::lookUp(FlatSymbolRefAttr name) {
-  // Walk outwards, since a function's own symbol table may be in between.
-  return symbols->lookupNearestSymbolFrom(op, name);
+LogicalResult Resolver::fail(const Error &error) {
+  report() << error.str();
+  return failure();
+}
+
+MeshOp Resolver::meshOp(FlatSymbolRefAttr name) {
+  return dyn_cast_or_null<MeshOp>(symbols->lookupNearestSymbolFrom(op, name));
 }
 
 FailureOr<Mesh> Resolver::mesh(FlatSymbolRefAttr name) {
-  auto meshOp = dyn_cast_or_null<MeshOp>(lookUp(name));
-  if (!meshOp) {
-    op->emitOpError() << "names " << name
-                      << ", which is no shunt.mesh of this module [E_MESH]";
-    return failure();
-  }
+  if (MeshOp mesh = meshOp(name))
+    return this->mesh(mesh);
+  report() << "names " << name
+           << ", which is no shunt.mesh of this module; declare it: shunt.mesh "
+           << name << " on @cluster <dp = 2, tp = 2> [E_MESH]";
+  return failure();
+}
+
+FailureOr<Mesh> Resolver::mesh(MeshOp meshOp) {
   auto cluster = dyn_cast_or_null<ClusterOp>(
       symbols->lookupNearestSymbolFrom(meshOp, meshOp.getClusterAttr()));
   if (!cluster) {
-    InFlightDiagnostic diag = op->emitOpError()
-                              << "needs mesh " << name << " on cluster "
-                              << meshOp.getClusterAttr()
-                              << ", which is no shunt.cluster of this module "
-                                 "[E_MESH]";
-    diag.attachNote(meshOp.getLoc()) << "mesh is here";
+    InFlightDiagnostic diag = report();
+    diag << "needs mesh @" << meshOp.getSymName() << " on cluster "
+         << meshOp.getClusterAttr()
+         << ", which is no shunt.cluster of this module [E_MESH]";
+    if (!silent && meshOp != op)
+      diag.attachNote(meshOp.getLoc()) << "mesh is here";
     return failure();
   }
   std::vector<Axis> axes;
@@ -54,6 +63,24 @@ FailureOr<Mesh> Resolver::mesh(FlatSymbolRefAttr name) {
   if (!mesh)
     return fail(mesh.error());
   return *mesh;
+}
+
+LogicalResult Resolver::sameCluster(FlatSymbolRefAttr mesh,
+                                    FlatSymbolRefAttr other) {
+  MeshOp meshOp = this->meshOp(mesh), otherOp = this->meshOp(other);
+  if (!meshOp || !otherOp)
+    return failure(failed(this->mesh(mesh)) || failed(this->mesh(other)));
+  if (meshOp.getClusterAttr() == otherOp.getClusterAttr())
+    return success();
+  InFlightDiagnostic diag = report();
+  diag << "has mesh " << mesh << " on cluster " << meshOp.getClusterAttr()
+       << " but mesh " << other << " on cluster " << otherOp.getClusterAttr()
+       << "; use meshes of one cluster [E_MESH]";
+  if (!silent) {
+    diag.attachNote(meshOp.getLoc()) << "mesh " << mesh << " is here";
+    diag.attachNote(otherOp.getLoc()) << "mesh " << other << " is here";
+  }
+  return failure();
 }
 
 FailureOr<AxisList> Resolver::axes(const Mesh &mesh,

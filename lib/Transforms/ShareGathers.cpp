@@ -48,36 +48,47 @@ private:
 
   FunctionOpInterface function;
   SymbolTableCollection &symbols;
+  /// Answers of `gathers`; a stack of layers asks the same again and again.
+  llvm::DenseMap<std::pair<LayoutAttr, LayoutAttr>, bool> gathersFromTo;
 };
 } // namespace
 
 FailureOr<bool> GatherSharing::gathers(RedistributeOp op) {
-  Resolver resolver(op, symbols);
   LayoutAttr from = getLayout(op.getInput().getType());
   LayoutAttr to = getLayout(op.getType());
   if (!from || !to || from.isPartial())
     return false;
+  auto known = gathersFromTo.find({from, to});
+  if (known != gathersFromTo.end())
+    return known->second;
+  Resolver resolver(op, symbols);
   FailureOr<Layout> source = resolver.layout(from);
   FailureOr<Layout> target = resolver.layout(to);
   if (failed(source) || failed(target))
     return failure();
   // The target has a row that the source lacks on some rank.
-  for (Rank rank = 0; rank < source->mesh.world(); ++rank) {
+  bool result = false;
+  for (Rank rank = 0; rank < source->mesh.world() && !result; ++rank) {
     RankList held = source->cells(rank);
-    for (Rank cell : target->cells(rank))
-      if (!llvm::is_contained(held, cell))
-        return true;
+    llvm::DenseSet<Rank> cells(held.begin(), held.end());
+    result = llvm::any_of(target->cells(rank),
+                          [&](Rank cell) { return !cells.contains(cell); });
   }
-  return false;
+  return gathersFromTo[{from, to}] = result;
 }
 
 FailureOr<bool> GatherSharing::sameTarget(RedistributeOp a, RedistributeOp b) {
+  LayoutAttr layoutA = getLayout(a.getType()), layoutB = getLayout(b.getType());
+  if (layoutA == layoutB)
+    return true;
+  if (!layoutA || !layoutB)
+    return false;
   Resolver resolver(a, symbols);
-  FailureOr<Layout> first = resolver.layout(getLayout(a.getType()));
-  FailureOr<Layout> second = resolver.layout(getLayout(b.getType()));
+  FailureOr<Layout> first = resolver.layout(layoutA);
+  FailureOr<Layout> second = resolver.layout(layoutB);
   if (failed(first) || failed(second))
     return failure();
-  return sameRows(*first, *second);
+  return layoutA.getInner() == layoutB.getInner() && sameRows(*first, *second);
 }
 
 SmallVector<Operation *> GatherSharing::opsBetween(Value root, Value value) {
@@ -113,12 +124,13 @@ FailureOr<RedistributeOp> GatherSharing::findPartner(RedistributeOp enter) {
     if (other == enter || other.getInput() == enter.getInput() ||
         other.getInput().getType() != enter.getInput().getType())
       return WalkResult::advance();
+    if (opsBetween(other.getInput(), enter.getInput()).empty())
+      return WalkResult::advance();
     FailureOr<bool> gather = gathers(other);
     FailureOr<bool> same = sameTarget(enter, other);
     if (failed(gather) || failed(same))
       return WalkResult::interrupt();
-    if (*gather && *same &&
-        !opsBetween(other.getInput(), enter.getInput()).empty())
+    if (*gather && *same)
       found = other;
     return WalkResult::advance();
   });

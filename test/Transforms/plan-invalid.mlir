@@ -34,9 +34,9 @@ shunt.mesh @n on @pod <a = 4>
 #partial = #shunt.layout<@m, tokens = [dp], partial = [tp]>
 #other = #shunt.layout<@n, tokens = [], partial = [a]>
 
-func.func @partial_over_other_ranks(%x: tensor<?x8xf32, #partial>, %b: !b) {
-  // expected-error @+1 {{partial sums of tokens = [dp], partial = [tp] of @m are over other ranks than those of tokens = [], partial = [a] of @n; reduce them on the mesh that made them [X_WRONG_GROUP]}}
-  %y = shunt.redistribute %x in %b : tensor<?x8xf32, #partial>, !b -> tensor<?x8xf32, #other>
+func.func @partial_over_other_ranks(%x: tensor<?x8xf32, #other>, %b: !b) {
+  // expected-error @+1 {{partial sums of tokens = [], partial = [a] of @n are over other ranks than those of tokens = [dp], partial = [tp] of @m; reduce them on the mesh that made them [X_WRONG_GROUP]}}
+  %y = shunt.redistribute %x in %b : tensor<?x8xf32, #other>, !b -> tensor<?x8xf32, #partial>
   return
 }
 

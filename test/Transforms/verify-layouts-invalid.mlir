@@ -132,17 +132,15 @@ func.func @residual_of_other_rows(%x: tensor<?x8xf32, #scattered>, %r: tensor<?x
   return %y : tensor<?x8xf32, #scattered>
 }
 
-// expected-note @+2 {{the first is made as a block argument here}}
-// expected-note @+1 {{the other is made as a block argument here}}
 func.func @shared_weight_on_scattered_rows(%x: tensor<?x8xf32, #scattered>, %w: tensor<8x16xf32, #columns>, %o: tensor<?x16xf32, #scattered>) -> tensor<?x16xf32, #scattered> {
-  // expected-error @+1 {{loops over dimension 1 of operand #1, of which a rank has blocks over 'tp' of @attn, together with dimension 1 of operand #2, of which it has all of it; give both one layout [X_LAYOUT]}}
+  // expected-error @+1 {{shares a dimension of its weights out over 'tp', which splits the tokens too: the parts belong to different tokens and can never be added or joined; gather the tokens over it first [X_ROW_MISMATCH]}}
   %y = linalg.matmul ins(%x, %w : tensor<?x8xf32, #scattered>, tensor<8x16xf32, #columns>)
     outs(%o : tensor<?x16xf32, #scattered>) -> tensor<?x16xf32, #scattered>
   return %y : tensor<?x16xf32, #scattered>
 }
 
 func.func @sum_over_ranks_with_other_tokens(%x: tensor<?xf32, #scattered>, %w: tensor<8xf32, #shunt.shard<@attn, [[tp]]>>, %o: tensor<?xf32, #scattered>) -> tensor<?xf32, #scattered> {
-  // expected-error @+1 {{sums over a dimension that is split over 'tp', which splits the tokens too: its ranks would add different tokens; gather the tokens over it first [X_ROW_MISMATCH]}}
+  // expected-error @+1 {{shares a dimension of its weights out over 'tp', which splits the tokens too}}
   %y = linalg.generic {indexing_maps = [#row, #col, #row], iterator_types = ["parallel", "reduction"]}
     ins(%x, %w : tensor<?xf32, #scattered>, tensor<8xf32, #shunt.shard<@attn, [[tp]]>>) outs(%o : tensor<?xf32, #scattered>) {
   ^bb0(%a: f32, %b: f32, %init: f32):

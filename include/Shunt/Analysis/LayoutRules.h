@@ -44,7 +44,7 @@ AxisNames partialAxes(mlir::Type type);
 /// The split of each loop of `op`, which all operands that a loop indexes agree
 /// on. Reports where they do not: X_RESIDUAL_ROWS (different tokens), X_LAYOUT
 /// (split against whole, different meshes, an axis that splits two loops),
-/// X_ROW_MISMATCH (a sum over an axis on which tokens differ).
+/// X_ROW_MISMATCH (work shared over an axis on which tokens differ).
 mlir::FailureOr<llvm::SmallVector<DimSplit>>
 loopSplits(mlir::linalg::LinalgOp op);
 

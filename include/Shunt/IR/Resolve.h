@@ -10,23 +10,27 @@
 #include "Shunt/Core/Layout.h"
 #include "Shunt/IR/Shunt.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 namespace shunt {
 
 /// Looks up the symbols that attributes and types name and makes the core's
-/// values of them. Every function reports through `emitError` what is wrong
-/// and returns failure; nothing is cached across mutations of the symbols.
+/// values of them. Every function reports at the op what is wrong and returns
+/// failure; nothing is cached across mutations of the symbols.
 class Resolver {
 public:
-  using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+  /// Asks for failures without diagnostics: folders and patterns run on IR that
+  /// is in transit and have nothing to report.
+  struct Silent {};
 
   /// Resolves as seen from `op`, reporting at it (`op.emitOpError`).
   explicit Resolver(mlir::Operation *op);
+  Resolver(mlir::Operation *op, Silent);
   /// With a symbol table collection to share look-ups.
   Resolver(mlir::Operation *op, mlir::SymbolTableCollection &symbols);
+  Resolver(const Resolver &) = delete;
+  Resolver &operator=(const Resolver &) = delete;
 
   mlir::FailureOr<Mesh> mesh(mlir::FlatSymbolRefAttr name);
+  mlir::FailureOr<Mesh> mesh(MeshOp mesh);
   mlir::FailureOr<AxisList> axes(const Mesh &mesh,
                                  llvm::ArrayRef<mlir::StringAttr> names);
   mlir::FailureOr<AxisList> axes(const Mesh &mesh, mlir::ArrayAttr names);
@@ -36,15 +40,24 @@ public:
   /// counts are not known at compile time.
   mlir::FailureOr<std::optional<Batch>> batch(mlir::Value value);
 
+  /// Checks that both meshes view the ranks of one cluster.
+  mlir::LogicalResult sameCluster(mlir::FlatSymbolRefAttr mesh,
+                                  mlir::FlatSymbolRefAttr other);
+
+  /// The op of mesh `name`, or null, without a report.
+  MeshOp meshOp(mlir::FlatSymbolRefAttr name);
+
   /// Reports `error` at the op and returns failure.
   mlir::LogicalResult fail(const Error &error);
 
 private:
-  mlir::Operation *lookUp(mlir::FlatSymbolRefAttr name);
+  /// A diagnostic at the op; an inactive one when silent.
+  mlir::InFlightDiagnostic report();
 
   mlir::Operation *op;
   mlir::SymbolTableCollection *symbols;
   mlir::SymbolTableCollection ownSymbols;
+  bool silent = false;
 };
 
 /// Axis names of `mesh` for `axes`.

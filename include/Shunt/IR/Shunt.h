@@ -27,6 +27,12 @@
 #include "Shunt/IR/ShuntTypes.h.inc"
 
 namespace shunt {
+/// What the ops that communicate read and write.
+struct CommunicatorResource
+    : public mlir::SideEffects::Resource::Base<CommunicatorResource> {
+  llvm::StringRef getName() final { return "Communicator"; }
+};
+
 /// A ranked tensor with encoding `#shunt.layout` or `#shunt.auto`.
 bool isTokenTensor(mlir::Type type);
 /// A ranked tensor with encoding `#shunt.layout`.

@@ -28,7 +28,8 @@ def Shunt_ClusterOp : Shunt_Op<"cluster", [Symbol]> {
     ```
 
     **Constraints:**
-    - `nodes` and `ranks_per_node` are at least 1, and their product fits.
+    - `nodes` and `ranks_per_node` are at least 1.
+    - They multiply to at most 2^20 ranks.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        DefaultValuedAttr<I64Attr, "1">:$nodes,
@@ -36,7 +37,10 @@ def Shunt_ClusterOp : Shunt_Op<"cluster", [Symbol]> {
                        OptionalAttr<StrAttr>:$preset);
   let assemblyFormat = "$sym_name attr-dict";
   let extraClassDeclaration = [{
-    int64_t getWorld() { return getNodes() * getRanksPerNode(); }
+    /// Ranks, at most this many.
+    static constexpr int64_t kMaxWorld = int64_t(1) << 20;
+    /// The ranks of all nodes; 0 when the numbers are out of range.
+    int64_t getWorld();
   }];
   let hasVerifier = 1;
 }
@@ -56,8 +60,8 @@ def Shunt_MeshOp
     ```
 
     **Constraints:**
-    - Axis names are unique, sizes at least 1.
-    - The sizes multiply to the ranks of the cluster.
+    - Axis names are unique and not empty, sizes at least 1.
+    - The cluster exists; the sizes multiply to its ranks.
     - `devices` is a permutation of the ranks.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$cluster,
@@ -91,9 +95,10 @@ def Shunt_BatchOp
     ```
 
     **Constraints:**
-    - Literal counts or a tensor, not both.
+    - Literal counts or a tensor, not both; `valid` stands with literal counts.
     - One count for each part; none negative; replicas have equal counts.
     - A valid count is at most its count.
+    - The mesh of the type exists and has its axes.
   }];
   let arguments = (ins Optional<1DTensorOf<[I64]>>:$from,
                        OptionalAttr<DenseI64ArrayAttr>:$rows,
@@ -101,15 +106,21 @@ def Shunt_BatchOp
   let results = (outs Shunt_BatchType:$result);
   let assemblyFormat = [{
     (custom<LeadingI64List>($rows)^ (`valid` custom<I64List>($valid)^)?)?
-    (`from` $from^ `:` type($from) `->`):(`:`)? type($result) attr-dict
+    (`from` $from^ `:` type($from) `->`):(`:`)? qualified(type($result))
+    attr-dict
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
+/// What ops that communicate read and write: keeps them, and their order.
+def Shunt_Communicator : Resource<"::shunt::CommunicatorResource">;
+
 def Shunt_GatherBatchOp
-    : Shunt_Op<"gather_batch", [DeclareOpInterfaceMethods<
-                                    SymbolUserOpInterface>]> {
+    : Shunt_Op<"gather_batch",
+               [MemoryEffects<[MemRead<Shunt_Communicator>,
+                               MemWrite<Shunt_Communicator>]>,
+                DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Exchanges counts: makes the batch from each rank's own count";
   let description = [{
     For one rank: contributes the rows it computes attention on. For all ranks:
@@ -119,10 +130,15 @@ def Shunt_GatherBatchOp
     ```mlir
     %b = shunt.gather_batch %n : i64 -> !shunt.batch<@attn, owners = [dp]>
     ```
+
+    **Constraints:**
+    - The mesh of the type exists and has its axes.
   }];
   let arguments = (ins I64:$rows);
   let results = (outs Shunt_BatchType:$result);
-  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($result)";
+  let assemblyFormat = [{
+    $rows attr-dict `:` type($rows) `->` qualified(type($result))
+  }];
 }
 
 def Shunt_TokenCountsOp
@@ -135,8 +151,8 @@ def Shunt_TokenCountsOp
     are not counted.
 
     ```mlir
-    %c = shunt.token_counts %b, #shunt.layout<@attn, tokens = [dp, tp]>
-      : !shunt.batch<@attn, owners = [dp]> -> tensor<4xi64>
+    %c = shunt.token_counts %b : !shunt.batch<@attn, owners = [dp]>,
+      #shunt.layout<@attn, tokens = [dp, tp]> -> tensor<4xi64>
     ```
 
     **Constraints:**
@@ -148,10 +164,9 @@ def Shunt_TokenCountsOp
                        UnitAttr:$valid);
   let results = (outs 1DTensorOf<[I64]>:$result);
   let assemblyFormat = [{
-    (`valid` $valid^)? $batch `,` $layout attr-dict `:` type($batch) `->`
-    type($result)
+    (`valid` $valid^)? $batch attr-dict `:` qualified(type($batch)) `,`
+    qualified($layout) `->` type($result)
   }];
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -186,13 +201,15 @@ def Shunt_RedistributeOp
     - Operand and result differ in their encoding only.
     - The result is not partial on an axis on which the operand is complete.
     - Meshes and axes exist and view the batch's cluster.
+    - A static number of tokens is the batch's where that is a literal, and a
+      static inner dimension is divided by the axes that split it.
   }];
   let arguments = (ins Shunt_TokenTensor:$input, Shunt_BatchType:$batch,
                        OptionalAttr<StrAttr>:$step);
   let results = (outs Shunt_TokenTensor:$result);
   let assemblyFormat = [{
-    $input `in` $batch attr-dict `:` type($input) `,` type($batch) `->`
-    type($result)
+    $input `in` $batch attr-dict `:` type($input) `,` qualified(type($batch))
+    `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -209,6 +226,8 @@ def Shunt_RedistributeOp
 /// rows that the members pass, written down for the reader and verified.
 /// `given` is a table that came with hand-written IR and is not trusted:
 /// `shunt-rewrite-token-counts` replaces it, every lowering refuses a wrong one.
+///
+/// In a result type the order of `tokens` and `partial` is free: they are sets.
 class Shunt_CollectiveOp<string mnemonic>
     : Shunt_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<
                                     SymbolUserOpInterface>]> {
@@ -222,10 +241,11 @@ class Shunt_CollectiveOp<string mnemonic>
     $input `in` $batch `over` custom<AxisNames>($axes)
     (`counts` custom<I64List>($counts)^)?
     (`given` `(` $given^ `:` type($given) `)`)?
-    attr-dict `:` type($input) `,` type($batch) `->` type($result)
+    attr-dict `:` type($input) `,` qualified(type($batch)) `->`
+    type($result)
   }];
   let hasVerifier = 1;
-  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Shunt_AllGatherOp : Shunt_CollectiveOp<"all_gather"> {
@@ -242,6 +262,8 @@ def Shunt_AllGatherOp : Shunt_CollectiveOp<"all_gather"> {
     ```
 
     **Constraints:**
+    - Operand and result differ in their encoding only and have one mesh, which
+      views the batch's cluster. The axes exist; each is listed once.
     - The axes split the tokens of the operand.
     - The result's layout is the operand's without these axes in `tokens`.
     - `counts`, and a `given` table, have one entry for each rank (`given` may
@@ -264,9 +286,9 @@ def Shunt_ReduceScatterOp : Shunt_CollectiveOp<"reduce_scatter"> {
     ```
 
     **Constraints:**
+    - Types, axes, `counts` and `given` as for all_gather.
     - The operand is partial on the axes.
     - The result has them in `tokens`, and is else as the operand.
-    - `counts` and `given` as for all_gather.
   }];
 }
 
@@ -283,8 +305,9 @@ def Shunt_AllReduceOp : Shunt_CollectiveOp<"all_reduce"> {
     ```
 
     **Constraints:**
+    - Types, axes, `counts` (the rows each rank holds) and `given` as for
+      all_gather.
     - The operand is partial on the axes; the result is as the operand without.
-    - `counts` and `given` as for all_gather: the rows each rank holds.
   }];
 }
 
@@ -303,7 +326,8 @@ def Shunt_AllToAllOp : Shunt_CollectiveOp<"all_to_all"> {
     ```
 
     **Constraints:**
-    - Operand and result are complete, on the same mesh, and differ in `tokens`.
+    - Types and axes as for all_gather.
+    - Operand and result are complete and differ in `tokens` only.
     - `axes` are exactly those in one `tokens` list and not in the other.
     - No `counts` and no `given`.
   }];
@@ -322,9 +346,9 @@ def Shunt_SliceOp : Shunt_CollectiveOp<"slice"> {
     ```
 
     **Constraints:**
+    - Types, axes, `counts` and `given` as for reduce_scatter.
     - The axes are unused in the operand's layout, and in `tokens` of the
       result's, which is else the same.
-    - `counts` and `given` as for reduce_scatter.
   }];
 }
 
@@ -343,15 +367,17 @@ def Shunt_RelabelOp
     ```
 
     **Constraints:**
+    - Operand and result differ in their encoding only; their meshes view the
+      batch's cluster.
     - All ranks hold the same rows under both layouts.
     - Partial axes form the same groups.
-    - Inner dimensions are split over the same groups.
+    - Every rank holds the same block of the inner dimensions.
   }];
   let arguments = (ins Shunt_LaidOutTensor:$input, Shunt_BatchType:$batch);
   let results = (outs Shunt_LaidOutTensor:$result);
   let assemblyFormat = [{
-    $input `in` $batch attr-dict `:` type($input) `,` type($batch) `->`
-    type($result)
+    $input `in` $batch attr-dict `:` type($input) `,` qualified(type($batch))
+    `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -399,7 +425,10 @@ def Shunt_CountTable : AnyTypeOf<[TensorRankOf<[I64], [1, 2]>,
 /// An op of the local level, in destination-passing style: on tensors the
 /// result is `init` with new contents, on memrefs there is no result. `groups`
 /// lists all groups, one a row; `counts` has one entry per world rank (or, hand
-/// written, a row per rank: the list that it passes).
+/// written, a row per rank: the list that it passes, with an entry for each
+/// member of its group or for each rank). What communicates reads and writes
+/// the communicator also on tensors: it is neither dropped nor merged nor moved
+/// across another.
 class Shunt_LocalOp<string mnemonic, dag args, list<Trait> traits = []>
     : Shunt_Op<"local." # mnemonic,
                !listconcat([DestinationStyleOpInterface,
@@ -438,8 +467,10 @@ def Shunt_LocalAllGatherOp : Shunt_LocalCountedOp<"all_gather"> {
     ```
 
     **Constraints:**
-    - The groups are a partition of the ranks; the table has an entry for each.
-    - Rows differ in their number only; result and `init` have one type.
+    - The groups are a partition of the ranks 0 … n-1; the table has an entry
+      for each.
+    - All operands are tensors without encoding, or all memrefs. Rows differ in
+      their number only; result and `init` have one type.
     - Where rows and counts are static, they agree.
   }];
 }
@@ -489,8 +520,8 @@ def Shunt_LocalAllReduceOp
     ```
 
     **Constraints:**
-    - The groups are a partition of the ranks.
-    - Input, `init` and result have one shape.
+    - Groups and operands as for local.all_gather; input, `init` and result have
+      one shape.
   }];
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
@@ -516,8 +547,9 @@ def Shunt_LocalAllToAllOp
     ```
 
     **Constraints:**
-    - The groups are a partition of the ranks; the matrix is square over them.
-    - Rows differ in their number only; result and `init` have one type.
+    - Groups and operands as for local.all_gather.
+    - The matrix is square over the ranks; where it and the rows are static,
+      they agree.
   }];
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
@@ -547,9 +579,10 @@ def Shunt_LocalPermuteOp
     ```
 
     **Constraints:**
+    - Operands as for local.all_gather; one count for each rank.
     - One row for each rank in `from` and `to`; cells are ranks, or -1 at the
       end of a row; a cell of `to` is in `from`.
-    - Rows differ in their number only; result and `init` have one type.
+    - Where rows and counts are static, they agree.
   }];
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
@@ -639,18 +672,20 @@ def Shunt_ExchangeCountsOp
     the batch is a literal.
 
     ```mlir
-    %m = shunt.exchange_counts %b, #a -> #c : !b -> tensor<4x4xi64>
+    %m = shunt.exchange_counts %b : !b, #a to #c -> tensor<4x4xi64>
     ```
 
     **Constraints:**
     - The layouts' meshes and the batch's have one cluster.
+    - Both layouts are complete.
     - The result is square over the ranks of the world.
   }];
   let arguments = (ins Shunt_BatchType:$batch, Shunt_LayoutAttr:$from,
                        Shunt_LayoutAttr:$to);
   let results = (outs 2DTensorOf<[I64]>:$result);
   let assemblyFormat = [{
-    $batch `,` $from `->` $to attr-dict `:` type($batch) `->` type($result)
+    $batch attr-dict `:` qualified(type($batch)) `,` qualified($from) `to`
+    qualified($to) `->` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -11,19 +11,83 @@ include "mlir/Pass/PassBase.td"
 
 def VerifyLayouts : Pass<"shunt-verify-layouts", "mlir::ModuleOp"> {
   let summary = "Check that compute ops agree with the layouts of their values";
+  let description = [{
+    Reads each linalg op like an einsum. A loop that is split and parallel
+    splits the result; one that is split and summed makes it a partial sum; an
+    op that reads a partial sum must be linear in it; an op reads one set of
+    rows. Elementwise ops, constants and sizes have rules of the same kind; ops
+    that are not known must be marked `shunt.token_wise`. Each op is judged by
+    its own types, and all errors are reported.
+
+    ```mlir
+    // 'linalg.matmul' op computes partial sums over 'tp', but the type of its
+    // result says that they are complete … [X_INCOMPLETE]
+    %y = linalg.matmul
+      ins(%x, %w : tensor<?x16xf32, #shunt.layout<@attn, tokens = [dp], inner = [[tp]]>>,
+                   tensor<16x8xf32, #shunt.shard<@attn, [[tp], []]>>)
+      outs(%o : tensor<?x8xf32, #shunt.layout<@attn, tokens = [dp]>>) -> …
+    ```
+
+    Runs at the logical and the collective level, at any time; changes nothing.
+    `shunt-assign-layouts` and `shunt-plan` run it first.
+  }];
 }
 
 def AssignLayouts : Pass<"shunt-assign-layouts", "mlir::ModuleOp"> {
   let summary = "Choose a layout for each value that has #shunt.auto";
+  let description = [{
+    Where a block leaves partial sums, by a redistribute to `#shunt.auto`, rows
+    are either completed in full or scattered over the axes that were partial:
+    in mode `auto` in full if the next block reads the same rows on the same
+    ranks. Complete rows stay. A token-wise op runs where the last block among
+    its operands left its rows; other operands are redistributed to it. When a
+    value and what token-wise ops make of it are both gathered to the same rows,
+    the value is gathered once and the ops run on all rows.
+
+    ```mlir
+    %1 = shunt.redistribute %0 in %b : tensor<?x8xf32, #partial>, !b
+      -> tensor<?x8xf32, #shunt.auto>
+    %2 = arith.addf %1, %residual : tensor<?x8xf32, #shunt.auto>
+    // becomes, where the next block works on other ranks
+    %1 = shunt.redistribute %0 in %b : tensor<?x8xf32, #partial>, !b
+      -> tensor<?x8xf32, #scattered>
+    %r = shunt.redistribute %residual in %b : tensor<?x8xf32, #rows>, !b
+      -> tensor<?x8xf32, #scattered>
+    %2 = arith.addf %1, %r : tensor<?x8xf32, #scattered>
+    ```
+
+    Runs before `shunt-plan`. Decided layouts are left alone; arguments, results
+    and loop-carried values must have one.
+  }];
   let options = [
     Option<"mode", "mode", "std::string", /*default=*/"\"auto\"",
-           "How rows travel between blocks: `scatter`, `reduce` or `auto`">,
+           "How rows travel between blocks: `scatter`, `reduce` (an error where "
+           "the next block is on other ranks) or `auto`">,
   ];
   let dependentDialects = ["::shunt::ShuntDialect"];
 }
 
 def PlanCollectives : Pass<"shunt-plan", "mlir::ModuleOp"> {
   let summary = "Turn each redistribute into collectives";
+  let description = [{
+    Writes the legal chain of collectives by which each rank receives the fewest
+    rows: partial sums are reduce-scattered, all-reduced or both; meshes change,
+    by a relabel, at a layout that holds the same rows under both. Counts are
+    written down where the batch is a literal. A remark says what was chosen and
+    how many cells (rows of one rank when all is scattered) each rank receives.
+
+    ```mlir
+    %1 = shunt.redistribute %0 in %b : tensor<?x8xf32, #partial>, !b
+      -> tensor<?x8xf32, #experts>
+    // becomes
+    %2 = shunt.reduce_scatter %0 in %b over [tp] counts [3, 2, 2, 1] : …
+    %3 = shunt.relabel %2 in %b : …
+    %1 = shunt.all_gather %3 in %b over [ep, tp] counts [3, 2, 2, 1] : …
+    ```
+
+    Runs after `shunt-assign-layouts`, since all layouts must be decided.
+    Groups of one rank get no collective.
+  }];
   let dependentDialects = ["::shunt::ShuntDialect"];
 }
 
