@@ -46,6 +46,11 @@ struct BatchSpec {
   int64_t firstCopy(int64_t part) const;
 };
 
+/// One line of text with all of `spec`, and its inverse: how compiled programs
+/// pass it to the runtime. Errors: E_BATCH_TEXT and those of the parts.
+std::string toString(const BatchSpec &spec);
+Result<BatchSpec> parseBatchSpec(const std::string &text);
+
 /// How the entries of a list of counts are to be read.
 enum class CountsPer {
   /// By length: world, then owner parts, then the parts without the replica

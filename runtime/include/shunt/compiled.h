@@ -68,6 +68,58 @@ SHUNT_API int32_t shunt_rt_all_to_all(shunt_comm *comm,
                                       void *out, int64_t out_rows,
                                       int64_t row_elems, int32_t dtype);
 
+//===----------------------------------------------------------------------===//
+// Within one rank: no communication.
+//===----------------------------------------------------------------------===//
+
+/// Copies the caller's share of the group's rows: `world_counts[rank]` rows
+/// after those of the members before it [X_RS_SUM].
+SHUNT_API int32_t shunt_rt_slice(shunt_comm *comm, const int64_t *partition,
+                                 int64_t num_ranks, int64_t group_size,
+                                 const int64_t *world_counts,
+                                 int64_t world_counts_len, const void *in,
+                                 int64_t in_rows, void *out, int64_t out_rows,
+                                 int64_t row_elems, int32_t dtype);
+
+/// Reorders blocks of rows. Row r of `from` and `to`, of `from_width` and
+/// `to_width` entries, lists the cells that rank r's `in` and `out` consist of;
+/// the cell of rank c has `cell_counts[c]` rows; -1 stands for none.
+SHUNT_API int32_t shunt_rt_permute(shunt_comm *comm, const int64_t *from,
+                                   int64_t from_width, const int64_t *to,
+                                   int64_t to_width, const int64_t *cell_counts,
+                                   int64_t cell_counts_len, const void *in,
+                                   int64_t in_rows, void *out, int64_t out_rows,
+                                   int64_t row_elems, int32_t dtype);
+
+/// Writes the table (one entry for each rank) that the caller passes: row
+/// `rank` of `lists`, which has an entry for each member of its group or for
+/// each rank of the world.
+SHUNT_API int32_t shunt_rt_own_counts(shunt_comm *comm,
+                                      const int64_t *partition,
+                                      int64_t num_ranks, int64_t group_size,
+                                      const int64_t *lists, int64_t lists_len,
+                                      int64_t *out, int64_t out_len);
+
+/// From one count for each rank to one for each part of the batch that the text
+/// `batch` describes [E_TP_PEER_COUNTS, E_CP_PEER_COUNTS].
+SHUNT_API int32_t shunt_rt_part_counts(shunt_comm *comm, const char *batch,
+                                       const int64_t *rank_counts,
+                                       int64_t rank_counts_len, int64_t *out,
+                                       int64_t out_len);
+
+/// From one count for each part to the rows of each rank's cell.
+SHUNT_API int32_t shunt_rt_cell_counts(shunt_comm *comm, const char *batch,
+                                       const int64_t *part_counts,
+                                       int64_t part_counts_len, int64_t *out,
+                                       int64_t out_len);
+
+/// Entry i of `out` is the sum of the counts of the `width` cells in row i of
+/// `cells`; -1 stands for none.
+SHUNT_API int32_t shunt_rt_sum_cells(shunt_comm *comm, const int64_t *cells,
+                                     int64_t width, const int64_t *counts,
+                                     int64_t counts_len, int64_t *out,
+                                     int64_t out_len);
+
 #ifdef __cplusplus
 }
 #endif
