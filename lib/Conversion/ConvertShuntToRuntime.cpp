@@ -264,6 +264,9 @@ LogicalResult ConvertShuntToRuntime::addCommunicators() {
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
+    if (function.isPublic())
+      function->setAttr("shunt.signature",
+                        TypeAttr::get(function.getFunctionType()));
     if (failed(function.insertArgument(0, pointer, {}, function.getLoc())))
       return function.emitOpError("cannot take a communicator [X_NOT_LOCAL]");
     if (function.isPublic())

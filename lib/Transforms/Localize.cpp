@@ -10,6 +10,7 @@
 #include "Shunt/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -32,6 +33,7 @@ private:
   void recordLayouts(FunctionOpInterface function);
   void removeBatch(BatchOp op, const LocalTypes &types);
   void changeTypes(const LocalTypes &types);
+  void protectArguments(FunctionOpInterface function);
 };
 
 LogicalResult Localize::check(SymbolTableCollection &symbols) {
@@ -121,6 +123,18 @@ void Localize::changeTypes(const LocalTypes &types) {
   });
 }
 
+/// The buffers that callers from outside pass, weights among them, are read by
+/// all ranks that share memory: bufferization is not to write to them.
+void Localize::protectArguments(FunctionOpInterface function) {
+  if (!function.isPublic() || function.isExternal())
+    return;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (isa<TensorType>(type))
+      function.setArgAttr(
+          index, bufferization::BufferizationDialect::kWritableAttrName,
+          BoolAttr::get(&getContext(), false));
+}
+
 void Localize::runOnOperation() {
   SymbolTableCollection symbols;
   LocalTypes types(symbols);
@@ -144,6 +158,8 @@ void Localize::runOnOperation() {
       return signalPassFailure();
   }
   changeTypes(types);
+  getOperation().walk(
+      [&](FunctionOpInterface function) { protectArguments(function); });
   if (types.world())
     getOperation()->setAttr(
         "shunt.world", Builder(&getContext()).getI64IntegerAttr(types.world()));

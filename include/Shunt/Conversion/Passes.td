@@ -16,7 +16,8 @@ def ConvertShuntToRuntime : Pass<"convert-shunt-to-runtime", "mlir::ModuleOp"> {
     `shunt/compiled.h`), each function with a body takes the communicator as
     first argument, and groups and lists of cells become constant globals. The
     status that calls return is not looked at: errors stay in the communicator.
-    Public functions get a C interface (`_mlir_ciface_*`).
+    Public functions get a C interface (`_mlir_ciface_*`) and keep their type,
+    without the communicator, as `shunt.signature`.
 
     ```mlir
     shunt.local.all_reduce ins(%x : memref<?x64xf32>) outs(%o : memref<?x64xf32>)
@@ -30,7 +31,7 @@ def ConvertShuntToRuntime : Pass<"convert-shunt-to-runtime", "mlir::ModuleOp"> {
     Runs after bufferization and deallocation. Buffers that are not contiguous
     are copied around the call, and other copies of such buffers become
     linalg.copy. Meshes, clusters and the notes of shunt-localize go, except
-    `shunt.world` on the module. Refuses ops of other levels, and functions
+    `shunt.world` on the module: what runs the program asks for it. Refuses ops of other levels, and functions
     taken as values.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",

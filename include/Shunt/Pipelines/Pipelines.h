@@ -9,6 +9,10 @@
 
 #include "mlir/Pass/PassOptions.h"
 
+namespace mlir {
+class DialectRegistry;
+}
+
 namespace shunt {
 
 /// Options of all pipelines: each runs the ones before it.
@@ -36,6 +40,11 @@ void buildLLVMPipeline(mlir::OpPassManager &passes,
 /// Registers `shunt-plan-pipeline`, `shunt-local-pipeline`,
 /// `shunt-runtime-pipeline` and `shunt-llvm-pipeline`.
 void registerPipelines();
+
+/// Adds all dialects that programs and pipelines use, with the models of
+/// upstream interfaces that they need: for tools that run a pipeline on their
+/// own. Not to be mixed with mlir::registerAllDialects, which adds these too.
+void registerPipelineDialects(mlir::DialectRegistry &registry);
 
 } // namespace shunt
 

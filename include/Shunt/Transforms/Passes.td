@@ -135,7 +135,8 @@ def Localize : Pass<"shunt-localize", "mlir::ModuleOp"> {
     layouts of arguments and results (`shunt.layout` on each), the literal
     batches of a function (`shunt.batch`: type, rows, valid), the groups over
     which the result of a compute op is still to be summed (`shunt.partial`),
-    and the number of ranks (`shunt.world` on the module).
+    and the number of ranks (`shunt.world` on the module). Tensor arguments of
+    public functions become `bufferization.writable = false`.
 
     Run shunt-verify-layouts before it: rows of different layouts are no longer
     told apart after it. Refuses undecided layouts, `shunt.redistribute`, a wrong
@@ -143,6 +144,7 @@ def Localize : Pass<"shunt-localize", "mlir::ModuleOp"> {
     and clusters stay.
   }];
   let dependentDialects = ["::shunt::ShuntDialect", "mlir::arith::ArithDialect",
+                           "mlir::bufferization::BufferizationDialect",
                            "mlir::linalg::LinalgDialect",
                            "mlir::tensor::TensorDialect"];
 }
