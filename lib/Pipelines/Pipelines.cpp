@@ -57,6 +57,8 @@ void buildRuntimePipeline(OpPassManager &passes,
       bufferization::LayoutMapOption::IdentityLayoutMap;
   passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
   bufferization::buildBufferDeallocationPipeline(passes);
+  // What the caller gets is its own: an argument that is returned is cloned.
+  passes.addPass(createConvertBufferizationToMemRefPass());
 
   passes.addPass(createConvertShuntToRuntime());
   addCleanup(passes);
