@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ inline std::vector<std::string> dispatchCaseNames(const std::string &kind) {
   for (const Json &one : dispatchCases())
     if (one["spec"].value("kind", "plain") == kind)
       names.push_back(one["spec"]["name"]);
+  // A loop over no cases would test nothing.
+  if (names.empty())
+    throw std::runtime_error("no dispatch cases of kind " + kind);
   return names;
 }
 
