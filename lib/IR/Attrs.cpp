@@ -49,11 +49,12 @@ static LogicalResult verifyAxisLists(EmitError emitError, ArrayAttr lists) {
 static LogicalResult addAxis(EmitError emitError, llvm::StringSet<> &seen,
                              StringAttr axis) {
   if (axis.getValue().empty())
-    return emitError() << "axis with an empty name";
+    return emitError() << "axis with an empty name; name it [E_AXIS]";
   if (!seen.insert(axis.getValue()).second)
     return emitError() << "axis '" << axis.getValue()
                        << "' is used twice; an axis either splits the tokens, "
-                          "splits one inner dimension or holds partial sums";
+                          "splits one inner dimension or holds partial sums "
+                          "[E_AXIS]";
   return success();
 }
 
@@ -93,11 +94,13 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape,
                                          Type elementType,
                                          EmitError emitError) const {
   if (shape.empty())
-    return emitError() << "a tensor of tokens needs a token dimension";
+    return emitError()
+           << "a tensor of tokens needs a token dimension [X_SHAPE]";
   if (getInner() && getInner().size() != shape.size() - 1)
-    return emitError() << "layout has " << getInner().size()
-                       << " lists of inner axes but the tensor has "
-                       << shape.size() - 1 << " dimensions after the tokens";
+    return emitError()
+           << "layout has " << getInner().size()
+           << " lists of inner axes but the tensor has " << shape.size() - 1
+           << " dimensions after the tokens; give one list each [X_SHAPE]";
   return success();
 }
 
@@ -190,11 +193,11 @@ LogicalResult ShardAttr::verifyEncoding(ArrayRef<int64_t> shape,
   if (getDims().size() != shape.size())
     return emitError() << "shard has " << getDims().size()
                        << " lists of axes but the tensor has " << shape.size()
-                       << " dimensions";
+                       << " dimensions; give one list each [X_SHAPE]";
   for (auto [dim, size] : llvm::enumerate(shape))
     if (ShapedType::isDynamic(size) && !cast<ArrayAttr>(getDims()[dim]).empty())
       return emitError() << "dimension " << dim
-                         << " is split and must be static";
+                         << " is split and must be static [X_SHAPE]";
   return success();
 }
 
@@ -220,7 +223,8 @@ LogicalResult AutoAttr::verifyEncoding(ArrayRef<int64_t> shape,
                                        Type elementType,
                                        EmitError emitError) const {
   if (shape.empty())
-    return emitError() << "a tensor of tokens needs a token dimension";
+    return emitError()
+           << "a tensor of tokens needs a token dimension [X_SHAPE]";
   return success();
 }
 
@@ -239,11 +243,12 @@ LogicalResult BatchType::verify(EmitError emitError, FlatSymbolRefAttr mesh,
   llvm::StringSet<> seenReplicas;
   for (StringAttr axis : replicas) {
     if (!seen.contains(axis.getValue()))
-      return emitError() << "replica axis '" << axis.getValue()
-                         << "' is not among the owners";
+      return emitError()
+             << "replica axis '" << axis.getValue()
+             << "' is not among the owners; add it to them [E_AXIS]";
     if (!seenReplicas.insert(axis.getValue()).second)
       return emitError() << "replica axis '" << axis.getValue()
-                         << "' is listed twice";
+                         << "' is listed twice; list it once [E_AXIS]";
   }
   if (Result<Split> parsed = parseSplit(split.str()); !parsed)
     return emitError() << parsed.error().str();

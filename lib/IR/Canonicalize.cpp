@@ -93,8 +93,8 @@ struct MergeRedistributes : OpRewritePattern<RedistributeOp> {
   LogicalResult matchAndRewrite(RedistributeOp op,
                                 PatternRewriter &rewriter) const override {
     auto producer = op.getInput().getDefiningOp<RedistributeOp>();
-    if (!producer || producer == op || !producer->hasOneUse() ||
-        producer.getBatch() != op.getBatch())
+    if (!producer || producer == op || producer.getInput() == op.getResult() ||
+        !producer->hasOneUse() || producer.getBatch() != op.getBatch())
       return rewriter.notifyMatchFailure(op, "no redistribute just for this");
     for (Type type : {Type(producer.getInput().getType()),
                       Type(producer.getType()), Type(op.getType())})

@@ -72,8 +72,10 @@ LogicalResult RedistributeOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 OpFoldResult RedistributeOp::fold(FoldAdaptor) {
-  // Two open layouts of one spelling may be decided differently.
-  if (getInput().getType() == getType() && isLaidOutTensor(getType()))
+  // Two open layouts of one spelling may be decided differently. In a graph
+  // region a value may be made of itself, and there is nothing to fold to.
+  if (getInput().getType() == getType() && isLaidOutTensor(getType()) &&
+      getInput() != getResult())
     return getInput();
   return {};
 }
