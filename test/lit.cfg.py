@@ -2,6 +2,7 @@
 """How lit runs the tests under test/; paths come from lit.site.cfg.py."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -15,3 +16,4 @@ config.environment["PATH"] = os.pathsep.join(
     [config.shunt_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
 config.substitutions.append(("%shunt_libs", config.shunt_libs_dir))
+config.substitutions.append(("%python", sys.executable))

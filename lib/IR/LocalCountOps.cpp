@@ -70,8 +70,14 @@ LogicalResult LocalSumCellsOp::verify() {
   if (init.hasStaticShape() && init.getNumElements() != cells[0])
     return emitOpError() << "has " << cells[0] << " lists of cells for "
                          << init.getNumElements() << " sums [X_COUNTS_LENGTH]";
+  // A splat may have more elements than can be counted, all of one value.
+  SmallVector<int64_t> values;
+  if (getCells().isSplat())
+    values.push_back(getCells().getSplatValue<int64_t>());
+  else
+    values = llvm::to_vector(getCells().getValues<int64_t>());
   if (input.hasStaticShape())
-    for (int64_t cell : getCells().getValues<int64_t>())
+    for (int64_t cell : values)
       if (cell < -1 || cell >= input.getDimSize(0))
         return emitOpError()
                << "names cell " << cell << ", expected one of "

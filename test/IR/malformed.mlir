@@ -30,7 +30,7 @@ func.func @counts_that_are_no_array(%x: tensor<?x8xf32, #shunt.layout<@m, tokens
 // -----
 
 func.func @groups_of_floats() {
-  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer elements attribute}}
+  // expected-error @below {{Invalid attribute `groups` in property conversion: dense<1.000000e+00> : tensor<1x1xf32>}}
   %0 = "shunt.group_index"() <{groups = dense<1.0> : tensor<1x1xf32>}> : () -> index
   return
 }
@@ -38,7 +38,7 @@ func.func @groups_of_floats() {
 // -----
 
 func.func @groups_of_a_resource() {
-  // expected-error @below {{attribute 'groups' failed to satisfy constraint: 64-bit signless integer elements attribute}}
+  // expected-error @below {{Invalid attribute `groups` in property conversion: dense_resource<r> : tensor<2x2xi64>}}
   %0 = "shunt.group_index"() <{groups = dense_resource<r> : tensor<2x2xi64>}> : () -> index
   return
 }
@@ -70,5 +70,22 @@ func.func @unreachable_cycle(%b: !shunt.batch<@m, owners = [dp]>) {
 func.func @groups_of_too_few() {
   // expected-error @below {{inferred shape of elements literal ([1, 2]) does not match type ([2, 2])}}
   %0 = shunt.group_index groups dense<[[0, 1]]> : tensor<2x2xi64>
+  return
+}
+
+// -----
+
+// More elements than can be visited.
+func.func @endless_cells(%c: tensor<2xi64>, %o: tensor<1xi64>) {
+  // expected-error @below {{has 1099511627776 lists of cells for 1 sums [X_COUNTS_LENGTH]}}
+  %0 = shunt.local.sum_cells ins(%c : tensor<2xi64>) outs(%o : tensor<1xi64>) cells dense<0> : tensor<1099511627776x1024xi64> -> tensor<1xi64>
+  return
+}
+
+// -----
+
+func.func @endless_wrong_cells(%c: tensor<2xi64>, %o: tensor<?xi64>) {
+  // expected-error @below {{names cell 7, expected one of 2 or -1 for none [X_COUNTS_LENGTH]}}
+  %0 = shunt.local.sum_cells ins(%c : tensor<2xi64>) outs(%o : tensor<?xi64>) cells dense<7> : tensor<1099511627776x1024xi64> -> tensor<?xi64>
   return
 }
