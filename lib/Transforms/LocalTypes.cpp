@@ -72,6 +72,10 @@ FailureOr<Type> LocalTypes::convertTensor(RankedTensorType type,
                                           Operation *op) {
   Resolver resolver(op, symbols);
   Attribute encoding = type.getEncoding();
+  if (isa<AutoAttr>(encoding))
+    return op->emitOpError() << "has a value of type " << type
+                             << " whose layout is not decided; run "
+                                "shunt-assign-layouts first [X_NOT_PLANNED]";
   FailureOr<Mesh> mesh = resolver.mesh(meshOf(encoding));
   if (failed(mesh) || failed(noteWorld(*mesh, op)))
     return failure();

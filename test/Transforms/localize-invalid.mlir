@@ -107,3 +107,10 @@ func.func @valid_rows_of_a_run_time_batch(%b: !b) -> tensor<4xi64> {
   %c = shunt.token_counts valid %b : !b, #shunt.layout<@attn, tokens = [dp, tp]> -> tensor<4xi64>
   return %c : tensor<4xi64>
 }
+
+// -----
+
+// expected-error @below {{has a value of type 'tensor<?x8xf32, #shunt.auto>' whose layout is not decided; run shunt-assign-layouts first [X_NOT_PLANNED]}}
+func.func @undecided_argument(%x: tensor<?x8xf32, #shunt.auto>) {
+  return
+}
