@@ -14,6 +14,8 @@
 
 namespace shunt {
 
+// What this header needs is in Shunt::Pipelines.
+
 /// Adds the dialect, and Shunt's models of upstream interfaces.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<ShuntDialect>();
