@@ -22,6 +22,13 @@ struct Error {
 
   /// `message [code]`, the form every diagnostic of Shunt prints.
   std::string str() const { return message + " [" + code + "]"; }
+  /// The inverse of `str`; a text without a code gets `E_IR`.
+  static Error parse(const std::string &text) {
+    std::string::size_type at = text.rfind(" [");
+    if (at == std::string::npos || text.back() != ']')
+      return {"E_IR", text};
+    return {text.substr(at + 2, text.size() - at - 3), text.substr(0, at)};
+  }
 };
 
 /// A `T` or the `Error` that kept it from being made.

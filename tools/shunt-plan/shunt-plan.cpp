@@ -1,0 +1,125 @@
+//===- shunt-plan.cpp - From parallel sizes to collectives and counts ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "Shunt/InitAll.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace shunt;
+using namespace shunt::plan;
+
+/// One line on stderr, and with JSON the same as an object on stdout.
+static int fail(const Error &error) {
+  llvm::errs() << "shunt-plan: error: " << error.str() << "\n";
+  if (requestedFormat() == Format::Json)
+    llvm::outs() << llvm::formatv(
+                        "{0:2}",
+                        llvm::json::Value(llvm::json::Object{
+                            {"schema", 1},
+                            {"error",
+                             llvm::json::Object{{"code", error.code},
+                                                {"message", error.message}}}}))
+                 << "\n";
+  return 1;
+}
+
+/// Runs the pipeline that leads from the logical level to `level`; on what is
+/// planned already the first part of it changes nothing.
+static LogicalResult runTo(Level level, StringRef mode, ModuleOp module) {
+  StringRef name = level == Level::Local     ? "shunt-local-pipeline"
+                   : level == Level::Runtime ? "shunt-runtime-pipeline"
+                                             : "shunt-plan-pipeline";
+  PassManager passes(module.getContext());
+  if (failed(parsePassPipeline(
+          llvm::formatv("{0}{{mode={1}}", name, mode).str(), passes)))
+    return failure();
+  return passes.run(module);
+}
+
+static int run() {
+  Result<Options> options = readOptions();
+  if (!options)
+    return fail(options.error());
+  Result<LayerStack> stack = readStack();
+  if (!stack)
+    return fail(stack.error());
+  Result<std::string> text = layerStackProgram(*stack);
+  if (!text)
+    return fail(text.error());
+
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllPasses();
+  shunt::registerAllDialects(registry);
+  shunt::registerAllPasses();
+  MLIRContext context(registry);
+  // A diagnostic of a pass is the answer; its code is at its end.
+  std::optional<Error> diagnosed;
+  context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !diagnosed)
+      diagnosed = Error::parse(diagnostic.str());
+    return success();
+  });
+  auto failed = [&] {
+    return fail(diagnosed.value_or(
+        Error{"E_INTERNAL", "the passes failed without a diagnostic"}));
+  };
+
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(*text, &context, "layer-stack");
+  if (!module)
+    return failed();
+  if (options->format == Format::Mlir && options->level == Level::Logical) {
+    module->print(llvm::outs());
+    return 0;
+  }
+  if (mlir::failed(runTo(Level::Collective, options->mode, *module)))
+    return failed();
+  FailureOr<Report> report = readPlan(*module, *stack);
+  if (mlir::failed(report))
+    return failed();
+  if (MaybeError error = checkLimits(*report, *stack, *options))
+    return fail(*error);
+
+  switch (options->format) {
+  case Format::Table:
+    printTable(llvm::outs(), *report, *stack);
+    return 0;
+  case Format::Json:
+    llvm::outs() << llvm::formatv("{0:2}", toJson(*report, *stack)) << "\n";
+    return 0;
+  case Format::Mlir:
+    break;
+  }
+  if (options->level != Level::Collective &&
+      mlir::failed(runTo(options->level, options->mode, *module)))
+    return failed();
+  module->print(llvm::outs());
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv,
+      "Plans the communication of attention, MoE and dense blocks that are "
+      "parallelised differently\n\n"
+      "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n");
+  return run();
+}
