@@ -305,14 +305,21 @@ void ConvertShuntToRuntime::dropNotes() {
       meshes.push_back(op);
     if (op == getOperation())
       return; // Keeps `shunt.world`: what runs the program asks for it.
-    op->removeDiscardableAttr("shunt.partial");
-    op->removeDiscardableAttr("shunt.batch");
+    auto isNote = [](NamedAttribute attr) {
+      return attr.getName().strref().starts_with("shunt.");
+    };
+    for (NamedAttribute attr : to_vector(op->getDiscardableAttrs()))
+      if (isNote(attr))
+        op->removeDiscardableAttr(attr.getName());
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-        function.removeArgAttr(i, "shunt.layout");
+        for (NamedAttribute attr : to_vector(function.getArgAttrs(i)))
+          if (isNote(attr))
+            function.removeArgAttr(i, attr.getName());
       for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-        function.removeResultAttr(
-            i, StringAttr::get(&getContext(), "shunt.layout"));
+        for (NamedAttribute attr : to_vector(function.getResultAttrs(i)))
+          if (isNote(attr))
+            function.removeResultAttr(i, attr.getName());
     }
   });
   for (Operation *op : meshes)

@@ -6,14 +6,11 @@
 
 #include "Report.h"
 
-#include "Shunt/InitAll.h"
+#include "Shunt/Pipelines/Pipelines.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
@@ -41,13 +38,12 @@ static int fail(const Error &error) {
 /// Runs the pipeline that leads from the logical level to `level`; on what is
 /// planned already the first part of it changes nothing.
 static LogicalResult runTo(Level level, StringRef mode, ModuleOp module) {
-  StringRef name = level == Level::Local     ? "shunt-local-pipeline"
-                   : level == Level::Runtime ? "shunt-runtime-pipeline"
-                                             : "shunt-plan-pipeline";
+  PipelineOptions options;
+  options.mode = mode.str();
   PassManager passes(module.getContext());
-  if (failed(parsePassPipeline(
-          llvm::formatv("{0}{{mode={1}}", name, mode).str(), passes)))
-    return failure();
+  (level == Level::Local     ? buildLocalPipeline
+   : level == Level::Runtime ? buildRuntimePipeline
+                             : buildPlanPipeline)(passes, options);
   return passes.run(module);
 }
 
@@ -63,11 +59,7 @@ static int run() {
     return fail(text.error());
 
   DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllPasses();
-  shunt::registerAllDialects(registry);
-  shunt::registerAllPasses();
+  registerPipelineDialects(registry);
   MLIRContext context(registry);
   // A diagnostic of a pass is the answer; its code is at its end.
   std::optional<Error> diagnosed;
