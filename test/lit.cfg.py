@@ -9,7 +9,7 @@ import lit.formats
 config.name = "Shunt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["consumer", "data", "unit"]
+config.excludes = ["consumer", "data", "oracle", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.shunt_test_exec_root
 config.environment["PATH"] = os.pathsep.join(

@@ -305,19 +305,23 @@ void ConvertShuntToRuntime::dropNotes() {
       meshes.push_back(op);
     if (op == getOperation())
       return; // Keeps `shunt.world`: what runs the program asks for it.
+    // The signature is for what runs the program.
     auto isNote = [](NamedAttribute attr) {
-      return attr.getName().strref().starts_with("shunt.");
+      StringRef name = attr.getName().strref();
+      return name.starts_with("shunt.") && name != "shunt.signature";
     };
-    for (NamedAttribute attr : to_vector(op->getDiscardableAttrs()))
+    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
       if (isNote(attr))
         op->removeDiscardableAttr(attr.getName());
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-        for (NamedAttribute attr : to_vector(function.getArgAttrs(i)))
+        for (NamedAttribute attr :
+             llvm::to_vector(function_interface_impl::getArgAttrs(function, i)))
           if (isNote(attr))
             function.removeArgAttr(i, attr.getName());
       for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-        for (NamedAttribute attr : to_vector(function.getResultAttrs(i)))
+        for (NamedAttribute attr : llvm::to_vector(
+                 function_interface_impl::getResultAttrs(function, i)))
           if (isNote(attr))
             function.removeResultAttr(i, attr.getName());
     }

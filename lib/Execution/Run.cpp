@@ -54,12 +54,12 @@ Expected<std::unique_ptr<Jit>> compile(ModuleOp module, const Program &program,
   prepare(*clone);
   PassManager passes(module.getContext());
   PipelineOptions options;
-  options.mode = mode.str();
+  options.mode = runOptions.mode;
   buildLLVMPipeline(passes, options);
   if (failed(passes.run(*clone)))
     return createStringError("the program could not be lowered");
   func::FuncOp entry = program.function();
-  return Jit::compile(*clone, entry.getName());
+  return Jit::compile(*clone, entry.getName(), {runOptions.optLevel});
 }
 
 llvm::Error runWorld(const Jit &jit, StringRef backend, int64_t timeoutMs,
@@ -169,7 +169,7 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
                         index, type.getNumInputs()));
 
   Expected<std::unique_ptr<Jit>> jit =
-      compile(*own, *program, options.mode, [](ModuleOp) {});
+      compile(*own, *program, options, [](ModuleOp) {});
   if (!jit)
     return jit.takeError();
   RunReport report;
@@ -194,7 +194,7 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
   Job reference{nullptr, std::vector<RankData>(1)};
   if (options.check) {
     Expected<std::unique_ptr<Jit>> one =
-        compile(*own, *program, options.mode,
+        compile(*own, *program, options,
                 [&](ModuleOp clone) { makeReference(clone, *program); });
     if (!one)
       return one.takeError();

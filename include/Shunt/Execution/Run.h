@@ -30,6 +30,8 @@ struct RunOptions {
   /// Largest |a - b| / (1 + |b|); negative: by element type (f32 1e-4, f16
   /// 2e-2, bf16 1e-1; integers must be equal).
   double tolerance = -1;
+  /// Of the machine code, 0 to 3: 0 compiles fastest.
+  unsigned optLevel = 2;
 };
 
 /// Every rank's valid rows against those of the reference.
