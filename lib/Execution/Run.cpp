@@ -48,7 +48,7 @@ int32_t runRank(shunt_comm *comm, void *user) {
 /// Lowers a clone of `module` and compiles it. Planning needs the meshes of
 /// the real world, so the reference is made before, by `prepare`.
 Expected<std::unique_ptr<Jit>> compile(ModuleOp module, const Program &program,
-                                       StringRef mode,
+                                       const RunOptions &runOptions,
                                        function_ref<void(ModuleOp)> prepare) {
   OwningOpRef<ModuleOp> clone(cast<ModuleOp>(module->clone()));
   prepare(*clone);
@@ -188,7 +188,7 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
     }
   if (llvm::Error error =
           runWorld(**jit, options.backend, options.timeoutMs, job))
-    return error;
+    return std::move(error);
 
   // The reference runs on threads of this process, whatever the backend.
   Job reference{nullptr, std::vector<RankData>(1)};
@@ -207,7 +207,7 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
       }
     if (llvm::Error error =
             runWorld(**one, "host", options.timeoutMs, reference))
-      return error;
+      return std::move(error);
     report.comparison.emplace();
   }
 
