@@ -6,6 +6,7 @@
 
 #include "Report.h"
 
+#include "Shunt/IR/Aliases.h"
 #include "Shunt/Pipelines/Pipelines.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -60,6 +61,7 @@ static int run() {
 
   DialectRegistry registry;
   registerPipelineDialects(registry);
+  registerAliases(registry);
   MLIRContext context(registry);
   // A diagnostic of a pass is the answer; its code is at its end.
   std::optional<Error> diagnosed;
