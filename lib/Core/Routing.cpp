@@ -88,19 +88,27 @@ static std::vector<int32_t> chooseInstances(const Placement &placement,
 /// is wrong, or -1.
 static int64_t assignInstances(Routing &routing, const int32_t *ids,
                                const std::vector<int32_t> &chosen) {
+  // Plain pointers, since stores through vectors make the compiler load the
+  // vectors again.
   uint32_t experts = static_cast<uint32_t>(chosen.size());
+  const int32_t *instances = chosen.data();
+  int32_t *instanceOf = routing.instanceOf.data();
+  int64_t *expertSlots = routing.expertSlots.data();
   for (int64_t slot = 0, n = routing.slots(); slot < n; ++slot) {
-    int32_t id = ids[slot];
-    if (id == -1)
-      continue;
-    if (static_cast<uint32_t>(id) >= experts)
+    uint32_t id = static_cast<uint32_t>(ids[slot]);
+    if (id < experts) {
+      ++expertSlots[id];
+      instanceOf[slot] = instances[id];
+    } else if (ids[slot] == -1) {
+      instanceOf[slot] = -1;
+    } else {
       return slot;
-    ++routing.expertSlots[id];
-    int32_t instance = chosen[id];
-    routing.instanceOf[slot] = instance;
-    if (instance >= 0)
-      ++routing.counts[instance];
+    }
   }
+  // Experts whose rows may not travel have no instance.
+  for (uint32_t expert = 0; expert < experts; ++expert)
+    if (instances[expert] >= 0)
+      routing.counts[instances[expert]] += expertSlots[expert];
   return -1;
 }
 
@@ -159,17 +167,21 @@ static void sortSlots(Routing &routing) {
   routing.slotOf.resize(rows);
   routing.tokenOf.resize(rows);
   routing.rowOf.resize(routing.slots());
-  for (int64_t token = 0, slot = 0; token < routing.tokens; ++token)
-    for (int64_t k = 0; k < routing.topK; ++k, ++slot) {
-      int32_t instance = routing.instanceOf[slot];
+  int64_t *slotOf = routing.slotOf.data(), *tokenOf = routing.tokenOf.data();
+  int64_t *rowOf = routing.rowOf.data(), *nextRow = next.data();
+  const int32_t *instanceOf = routing.instanceOf.data();
+  int64_t tokens = routing.tokens, topK = routing.topK;
+  for (int64_t token = 0, slot = 0; token < tokens; ++token)
+    for (int64_t k = 0; k < topK; ++k, ++slot) {
+      int32_t instance = instanceOf[slot];
       if (instance < 0) {
-        routing.rowOf[slot] = -1;
+        rowOf[slot] = -1;
         continue;
       }
-      int64_t row = next[instance]++;
-      routing.slotOf[row] = slot;
-      routing.tokenOf[row] = token;
-      routing.rowOf[slot] = row;
+      int64_t row = nextRow[instance]++;
+      slotOf[row] = slot;
+      tokenOf[row] = token;
+      rowOf[slot] = row;
     }
 }
 
@@ -177,18 +189,28 @@ Result<Routing> Routing::create(const Placement &placement, int64_t source,
                                 const int32_t *ids, int64_t tokens,
                                 int64_t topK, const RouteRules &rules,
                                 const float *scores) {
-  if (MaybeError error = checkShape(placement, source, tokens, topK, rules))
-    return *error;
   Routing routing;
-  routing.source = source;
-  routing.tokens = tokens;
-  routing.topK = topK;
-  routing.instanceOf.resize(tokens * topK, -1);
-  routing.counts.resize(placement.instances());
-  routing.expertSlots.resize(placement.experts());
+  if (MaybeError error =
+          routing.assign(placement, source, ids, tokens, topK, rules, scores))
+    return *error;
+  return routing;
+}
+
+MaybeError Routing::assign(const Placement &placement, int64_t from,
+                           const int32_t *ids, int64_t numTokens,
+                           int64_t choices, const RouteRules &rules,
+                           const float *scores) {
+  if (MaybeError error = checkShape(placement, from, numTokens, choices, rules))
+    return error;
+  source = from;
+  tokens = numTokens;
+  topK = choices;
+  instanceOf.resize(tokens * topK);
+  counts.assign(placement.instances(), 0);
+  expertSlots.assign(placement.experts(), 0);
 
   std::vector<int32_t> chosen = chooseInstances(placement, source, rules);
-  int64_t wrong = assignInstances(routing, ids, chosen);
+  int64_t wrong = assignInstances(*this, ids, chosen);
   if (wrong >= 0)
     return Error{"E_EXPERT_ID",
                  "token " + std::to_string(wrong / topK) + ", slot " +
@@ -198,14 +220,14 @@ Result<Routing> Routing::create(const Placement &placement, int64_t source,
                      std::to_string(placement.experts() - 1) +
                      ", or -1 for a dropped slot"};
   if (rules.capacity)
-    if (MaybeError error = limitRows(placement, routing, rules, scores))
-      return *error;
-  sortSlots(routing);
+    if (MaybeError error = limitRows(placement, *this, rules, scores))
+      return error;
+  sortSlots(*this);
 
-  routing.sendSplits.resize(placement.ranks());
+  sendSplits.assign(placement.ranks(), 0);
   for (int64_t i = 0; i < placement.instances(); ++i)
-    routing.sendSplits[placement.rankOf(i)] += routing.counts[i];
-  return routing;
+    sendSplits[placement.rankOf(i)] += counts[i];
+  return std::nullopt;
 }
 
 MaybeError Routing::checkCounts(const std::vector<int64_t> &perExpert) const {

@@ -131,6 +131,14 @@ std::vector<int64_t> Arrivals::arrivalOf() const {
 Result<Destinations> Destinations::create(const RouteCounts &counts,
                                           const Routing &routing,
                                           const RowOrder &order) {
+  Destinations result;
+  if (MaybeError error = result.assign(counts, routing, order))
+    return *error;
+  return result;
+}
+
+MaybeError Destinations::assign(const RouteCounts &counts,
+                                const Routing &routing, const RowOrder &order) {
   const Placement &placement = counts.placement();
   std::vector<int64_t> next(placement.instances());
   for (int64_t rank = 0; rank < placement.ranks(); ++rank) {
@@ -141,18 +149,23 @@ Result<Destinations> Destinations::create(const RouteCounts &counts,
       next[placement.firstInstance(rank) + local] =
           arrivals->start(routing.source, local);
   }
-  Destinations result;
-  result.rankOf.resize(routing.slots(), -1);
-  result.rowOf.resize(routing.slots(), -1);
-  // Slots ascend, so this is the stable order of every instance.
-  for (int64_t slot = 0; slot < routing.slots(); ++slot) {
-    int32_t instance = routing.instanceOf[slot];
-    if (instance < 0)
-      continue;
-    result.rankOf[slot] = static_cast<int32_t>(placement.rankOf(instance));
-    result.rowOf[slot] = next[instance]++;
+  std::vector<int32_t> ranks(placement.instances());
+  for (int64_t i = 0; i < placement.instances(); ++i)
+    ranks[i] = static_cast<int32_t>(placement.rankOf(i));
+  int64_t slots = routing.slots();
+  rankOf.resize(slots);
+  rowOf.resize(slots);
+  // Plain pointers, as in the sort. Slots ascend, so this is the stable order
+  // of every instance.
+  const int32_t *instanceOf = routing.instanceOf.data();
+  int32_t *rankOfSlot = rankOf.data();
+  int64_t *rowOfSlot = rowOf.data(), *nextRow = next.data();
+  for (int64_t slot = 0; slot < slots; ++slot) {
+    int32_t instance = instanceOf[slot];
+    rankOfSlot[slot] = instance < 0 ? -1 : ranks[instance];
+    rowOfSlot[slot] = instance < 0 ? -1 : nextRow[instance]++;
   }
-  return result;
+  return std::nullopt;
 }
 
 } // namespace shunt

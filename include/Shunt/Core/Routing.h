@@ -52,6 +52,12 @@ struct Routing {
                                 const int32_t *ids, int64_t tokens,
                                 int64_t topK, const RouteRules &rules = {},
                                 const float *scores = nullptr);
+  /// The same into an object that was used before, whose memory is used again:
+  /// fresh pages take longer than the sort. After an error it is unspecified.
+  MaybeError assign(const Placement &placement, int64_t source,
+                    const int32_t *ids, int64_t tokens, int64_t topK,
+                    const RouteRules &rules = {},
+                    const float *scores = nullptr);
 
   int64_t rows() const { return slotOf.size(); }
   int64_t slots() const { return instanceOf.size(); }
@@ -173,6 +179,9 @@ struct Destinations {
   static Result<Destinations> create(const RouteCounts &counts,
                                      const Routing &routing,
                                      const RowOrder &order = {});
+  /// The same into an object that was used before.
+  MaybeError assign(const RouteCounts &counts, const Routing &routing,
+                    const RowOrder &order = {});
 
   /// Of each slot; -1 if it is dropped.
   std::vector<int32_t> rankOf;

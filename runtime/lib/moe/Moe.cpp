@@ -45,6 +45,9 @@ shunt_moe::shunt_moe(shunt_comm *comm, shunt_group *group,
                              comm->impl->sharesMemory()));
 }
 
+// Here, where a routing is a complete type.
+shunt_moe::~shunt_moe() = default;
+
 RowOrder shunt_moe::rowOrder() const {
   return {options.layout == SHUNT_MOE_EXPERT_MAJOR, options.alignment,
           options.pad_empty != 0};

@@ -21,6 +21,13 @@
 struct shunt_moe {
   shunt_moe(shunt_comm *comm, shunt_group *group,
             const shunt_moe_options &options, shunt::Placement placement);
+  ~shunt_moe();
+
+  /// Whether copies per rank, and per node, must be known.
+  bool countsCopies() const {
+    return options.algorithm == SHUNT_MOE_ALL_TO_ALL_DEDUP ||
+           options.algorithm == SHUNT_MOE_HIERARCHICAL;
+  }
 
   int64_t me() const { return group->me; }
   int64_t ranks() const { return static_cast<int64_t>(group->ranks.size()); }
@@ -40,11 +47,12 @@ struct shunt_moe {
   bool agreed = false;
   shunt::rt::Pool pool;
   shunt::rt::Workspace workspace;
+  /// Routings that were given back, for their memory.
+  std::vector<std::unique_ptr<shunt_moe_routing>> spare;
 };
 
 struct shunt_moe_routing {
-  shunt_moe_routing(shunt_moe *moe, shunt::Routing routing)
-      : moe(moe), own(std::move(routing)) {}
+  explicit shunt_moe_routing(shunt_moe *moe) : moe(moe) {}
 
   shunt_moe *const moe;
   shunt::Routing own;
@@ -54,6 +62,7 @@ struct shunt_moe_routing {
   shunt::Arrivals arrivals;
   std::vector<int64_t> sendSplits, recvSplits;
   /// One copy of a token for each rank, and for each node: from every source.
+  /// Empty if the algorithm does not ask.
   std::vector<int64_t> rankCopies, nodeCopies;
   std::vector<int64_t> tokens;
   /// For direct placement.

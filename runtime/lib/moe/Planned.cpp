@@ -22,10 +22,12 @@ static void selectRows(shunt_moe &moe, char *out, const char *in,
   moe.pool.run(rows, grainFor(rowBytes), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       char *target = out + row * rowBytes;
-      const char *source = in + from[row] * rowBytes;
-      if (from[row] < 0)
+      if (from[row] < 0) {
         std::memset(target, 0, rowBytes);
-      else if (scores)
+        continue;
+      }
+      const char *source = in + from[row] * rowBytes;
+      if (scores)
         scaleRow(target, source, scores[row], rowElems, dtype, write);
       else
         copyRow(target, source, rowBytes, write);

@@ -242,9 +242,10 @@ void sumSlots(shunt_moe_routing &routing, const CombineCall &call,
       summands.weights = rule.weighted ? token.weights.data() : nullptr;
       summands.count = static_cast<int64_t>(token.rows.size());
       summands.dtype = call.dtype;
+      summands.next = next.rows.data();
+      summands.nextCount = static_cast<int64_t>(next.rows.size());
       sumRow(out, call.dtype, summands, call.biasOf(t), call.dtype,
-             call.rowElems, write, next.rows.data(),
-             static_cast<int64_t>(next.rows.size()));
+             call.rowElems, write);
     }
     finishStreaming();
   };

@@ -38,8 +38,11 @@ static shunt_status exchangeCounts(shunt_moe_routing &routing) {
     mine.insert(mine.end(), counts.begin(), counts.end());
   };
   append(routing.own.counts);
-  append(CopyPlan::create(moe.placement, routing.own).counts);
-  append(CopyPlan::create(moe.placement, routing.own, moe.nodes().size).counts);
+  if (moe.countsCopies()) {
+    append(CopyPlan::create(moe.placement, routing.own).counts);
+    append(
+        CopyPlan::create(moe.placement, routing.own, moe.nodes().size).counts);
+  }
 
   int64_t width = static_cast<int64_t>(mine.size());
   std::vector<int64_t> all(ranks * width);
@@ -50,15 +53,22 @@ static shunt_status exchangeCounts(shunt_moe_routing &routing) {
                           std::vector<int64_t>(ranks, 1), width, SHUNT_I64))
     return status;
 
+  routing.tokens.clear();
+  routing.rankCopies.clear();
+  routing.nodeCopies.clear();
   std::vector<int64_t> counts;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     auto row = all.begin() + rank * width;
-    routing.tokens.push_back(*row++);
-    counts.insert(counts.end(), row, row + instances);
-    row += instances;
-    routing.rankCopies.insert(routing.rankCopies.end(), row, row + ranks);
-    row += ranks;
-    routing.nodeCopies.insert(routing.nodeCopies.end(), row, row + nodes);
+    auto take = [&](std::vector<int64_t> &list, int64_t n) {
+      list.insert(list.end(), row, row + n);
+      row += n;
+    };
+    take(routing.tokens, 1);
+    take(counts, instances);
+    if (moe.countsCopies()) {
+      take(routing.rankCopies, ranks);
+      take(routing.nodeCopies, nodes);
+    }
   }
   auto result = RouteCounts::create(moe.placement, std::move(counts));
   if (!result)
@@ -92,11 +102,9 @@ static Error arrange(shunt_moe_routing &routing) {
   }
   if (!moe.direct)
     return {};
-  auto destinations =
-      Destinations::create(*routing.counts, routing.own, moe.rowOrder());
-  if (!destinations)
-    return asError(moe, "route", destinations.error());
-  routing.destinations = std::move(*destinations);
+  if (MaybeError error = routing.destinations.assign(
+          *routing.counts, routing.own, moe.rowOrder()))
+    return asError(moe, "route", *error);
   return {};
 }
 
@@ -114,16 +122,21 @@ static Error routeOwn(shunt_moe &moe, const int32_t *ids, int64_t tokens,
   bool scored = options.score != SHUNT_MOE_SCORE_NONE;
   if (tokens > 0 && scored && !scores)
     return invalid("scores is null; give scores, or SHUNT_MOE_SCORE_NONE");
-  auto own = Routing::create(moe.placement, moe.me(), ids, tokens,
-                             options.top_k, moe.rules(), scores);
-  if (!own)
-    return asError(moe, "route", own.error());
+  if (moe.spare.empty()) {
+    out = std::make_unique<shunt_moe_routing>(&moe);
+  } else {
+    out = std::move(moe.spare.back());
+    moe.spare.pop_back();
+  }
+  if (MaybeError error = out->own.assign(moe.placement, moe.me(), ids, tokens,
+                                         options.top_k, moe.rules(), scores))
+    return asError(moe, "route", *error);
   if (counts)
-    if (MaybeError error = own->checkCounts({counts, counts + options.experts}))
+    if (MaybeError error =
+            out->own.checkCounts({counts, counts + options.experts}))
       return asError(moe, "route", *error);
-  out = std::make_unique<shunt_moe_routing>(&moe, std::move(*own));
-  if (scored)
-    out->scores.assign(scores, scores + out->own.slots());
+  out->scores.assign(scores, scores + (scored ? out->own.slots() : 0));
+  out->plan = Plan();
   return {};
 }
 
@@ -165,7 +178,19 @@ shunt_status shunt_moe_route(shunt_moe *moe, const int32_t *ids, int64_t tokens,
   return error ? moe->comm->fail(std::move(error)) : status;
 }
 
-void shunt_moe_routing_destroy(shunt_moe_routing *routing) { delete routing; }
+void shunt_moe_routing_destroy(shunt_moe_routing *routing) {
+  if (!routing)
+    return;
+  std::unique_ptr<shunt_moe_routing> owned(routing);
+  // Two serve a layer whose next batch is routed before the last one is done.
+  const size_t mostSpare = 2;
+  try {
+    if (routing->moe->spare.size() < mostSpare)
+      routing->moe->spare.push_back(std::move(owned));
+  } catch (const std::bad_alloc &) {
+    // Then its memory is given back, which is as good.
+  }
+}
 
 int64_t shunt_moe_rows(const shunt_moe_routing *routing) {
   return routing ? routing->arrivals.rows : 0;

@@ -22,21 +22,58 @@ namespace shunt::rt {
 /// Blocks of sums stay in the first-level cache.
 static constexpr int64_t blockElems = 1024;
 
+// Sixteen elements at once, in whatever registers there are.
+using Floats = float __attribute__((vector_size(64)));
+using Words = uint32_t __attribute__((vector_size(64)));
+using Halves = uint16_t __attribute__((vector_size(32)));
+static constexpr int64_t lanes = 16;
+
 namespace {
 struct F32 {
   using Storage = float;
   static float load(float value) { return value; }
   static float store(float value) { return value; }
+  SHUNT_INLINE void loadLanes(Floats &out, const char *in) {
+    std::memcpy(&out, in, sizeof(out));
+  }
 };
 struct Bf16 {
   using Storage = uint16_t;
   static float load(uint16_t value) { return bf16ToF32(value); }
   static uint16_t store(float value) { return f32ToBf16(value); }
+  SHUNT_INLINE void loadLanes(Floats &out, const char *in) {
+    Halves halves;
+    std::memcpy(&halves, in, sizeof(halves));
+    Words words = __builtin_convertvector(halves, Words) << 16;
+    std::memcpy(&out, &words, sizeof(out));
+  }
 };
 struct F16 {
   using Storage = uint16_t;
   static float load(uint16_t value) { return f16ToF32(value); }
   static uint16_t store(float value) { return f32ToF16(value); }
+  /// f16ToF32 on lanes.
+  SHUNT_INLINE void loadLanes(Floats &out, const char *in) {
+    Halves halves;
+    std::memcpy(&halves, in, sizeof(halves));
+    Words half = __builtin_convertvector(halves, Words);
+    Words sign = (half & 0x8000) << 16, magnitude = (half & 0x7fff) << 13;
+    Words exponent = half & 0x7c00;
+    Words normal = magnitude + ((127 - 15) << 23);
+    const uint32_t smallest = 113 << 23;
+    Words above = magnitude + smallest, ones = Words{} + smallest;
+    Floats difference, base;
+    std::memcpy(&difference, &above, sizeof(above));
+    std::memcpy(&base, &ones, sizeof(ones));
+    difference -= base;
+    Words bits;
+    std::memcpy(&bits, &difference, sizeof(bits));
+    bits = exponent != 0 ? normal : bits;
+    bits = exponent == 0x7c00 ? normal + ((128 - 16) << 23) : bits;
+    bits |= (half & 0x7fff) > 0x7c00 ? Words{} + 0x400000 : Words{};
+    bits |= sign;
+    std::memcpy(&out, &bits, sizeof(out));
+  }
 };
 } // namespace
 
@@ -70,30 +107,38 @@ SHUNT_INLINE void scaleAs(char *out, const char *in, float factor, int64_t n) {
 }
 
 /// sums += w0·r0, then += w1·r1, … for elements [begin, begin + n) of each row.
-/// Four rows at a time, so that the sums are read and written less often.
 template <typename T>
 SHUNT_INLINE void addAs(float *sums, const Summands &s, int64_t begin,
                         int64_t n) {
-  int64_t offset = begin * static_cast<int64_t>(sizeof(typename T::Storage));
-  auto weight = [&](int64_t row) { return s.weights ? s.weights[row] : 1.0f; };
-  int64_t row = 0;
-  for (; row + 4 <= s.count; row += 4) {
-    const char *a = s.rows[row] + offset, *b = s.rows[row + 1] + offset;
-    const char *c = s.rows[row + 2] + offset, *d = s.rows[row + 3] + offset;
-    float wa = weight(row), wb = weight(row + 1);
-    float wc = weight(row + 2), wd = weight(row + 3);
-    for (int64_t i = 0; i < n; ++i) {
-      float sum = sums[i] + element<T>(a, i) * wa;
-      sum = sum + element<T>(b, i) * wb;
-      sum = sum + element<T>(c, i) * wc;
-      sums[i] = sum + element<T>(d, i) * wd;
+  const int64_t size = sizeof(typename T::Storage);
+  // A few sums stay in registers while all rows are added to them.
+  const int64_t width = 4 * lanes;
+  int64_t i = 0;
+  for (; i + width <= n; i += width) {
+    int64_t offset = (begin + i) * size;
+    Floats sum[4];
+    std::memcpy(sum, sums + i, sizeof(sum));
+    for (int64_t row = 0; row < s.count; ++row) {
+      const char *in = s.rows[row] + offset;
+      float weight = s.weights ? s.weights[row] : 1.0f;
+      for (int part = 0; part < 4; ++part) {
+        Floats value;
+        T::loadLanes(value, in + part * lanes * size);
+        value = value * weight;
+        sum[part] = sum[part] + value;
+      }
     }
+    std::memcpy(sums + i, sum, sizeof(sum));
+    // Into the second-level cache: the first has no room for so many rows.
+    for (int64_t row = 0; row < s.nextCount; ++row)
+      for (int64_t at = 0; at < width * size; at += 64)
+        __builtin_prefetch(s.next[row] + offset + at, 0, 2);
   }
-  for (; row < s.count; ++row) {
-    const char *a = s.rows[row] + offset;
-    float wa = weight(row);
-    for (int64_t i = 0; i < n; ++i)
-      sums[i] = sums[i] + element<T>(a, i) * wa;
+  for (int64_t row = 0; row < s.count && i < n; ++row) {
+    const char *in = s.rows[row] + begin * size;
+    float weight = s.weights ? s.weights[row] : 1.0f;
+    for (int64_t rest = i; rest < n; ++rest)
+      sums[rest] = sums[rest] + element<T>(in, rest) * weight;
   }
 }
 
@@ -208,18 +253,9 @@ void scaleRow(char *out, const char *in, float factor, int64_t elems,
   }
 }
 
-/// Asks for the parts of rows that a later call reads.
-static void prefetch(const char *const *rows, int64_t count, int64_t begin,
-                     int64_t bytes) {
-  for (int64_t row = 0; row < count; ++row)
-    for (int64_t at = begin; at < begin + bytes; at += 64)
-      __builtin_prefetch(rows[row] + at);
-}
-
 void sumRow(char *out, shunt_dtype outType, const Summands &summands,
-            const char *bias, shunt_dtype biasType, int64_t elems, Write write,
-            const char *const *nextRows, int64_t numNext) {
-  int64_t inSize = shunt_dtype_size(summands.dtype);
+            const char *bias, shunt_dtype biasType, int64_t elems,
+            Write write) {
   int64_t outSize = shunt_dtype_size(outType);
   alignas(64) float sums[blockElems];
   alignas(64) char block[blockElems * sizeof(float)];
@@ -233,8 +269,6 @@ void sumRow(char *out, shunt_dtype outType, const Summands &summands,
     addElems(sums, summands, begin, n);
     if (bias)
       addElems(sums, last, begin, n);
-    if (nextRows)
-      prefetch(nextRows, numNext, begin * inSize, n * inSize);
     if (write == Write::Cached) {
       storeElems(out + begin * outSize, sums, n, outType);
       continue;

@@ -34,14 +34,16 @@ struct Summands {
   const float *weights = nullptr;
   int64_t count = 0;
   shunt_dtype dtype = SHUNT_F32;
+  /// Rows of the next sum, which are fetched early; rows of a batch lie all
+  /// over memory.
+  const char *const *next = nullptr;
+  int64_t nextCount = 0;
 };
 
 /// out = ((0 + w0·r0) + w1·r1) + … in that order, then `+ bias` (a row of type
-/// `biasType`, or null), rounded once to `outType`. `nextRows`, if any, are
-/// the rows of the next call: they are fetched early.
+/// `biasType`, or null), rounded once to `outType`.
 void sumRow(char *out, shunt_dtype outType, const Summands &summands,
-            const char *bias, shunt_dtype biasType, int64_t elems, Write write,
-            const char *const *nextRows = nullptr, int64_t numNext = 0);
+            const char *bias, shunt_dtype biasType, int64_t elems, Write write);
 
 /// Elements to and from f32; at most 1024 at a time need no other memory.
 void loadElems(float *out, const char *in, int64_t elems, shunt_dtype dtype);

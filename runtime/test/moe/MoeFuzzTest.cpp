@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // SHUNT_FUZZ_SEED sets the first seed (the default is fixed, so that a failure
-// repeats), SHUNT_FUZZ_ROUTINGS how many routings are tried.
+// repeats), SHUNT_FUZZ_ROUTINGS how many routings are tried: by default 2000,
+// and fewer under a sanitizer, which takes ten times as long for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,19 @@
 
 using namespace shunt::rt::test;
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHUNT_SLOW_BUILD
+#endif
+#endif
+
 namespace {
+
+#ifdef SHUNT_SLOW_BUILD
+constexpr int64_t usualRoutings = 300;
+#else
+constexpr int64_t usualRoutings = 2000;
+#endif
 
 int64_t fromEnvironment(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
@@ -139,7 +152,7 @@ void expectEveryWay(const MoeCase &moe) {
 
 TEST(MoeFuzz, EveryAlgorithmGivesTheReferencesBits) {
   int64_t first = fromEnvironment("SHUNT_FUZZ_SEED", 1);
-  int64_t count = fromEnvironment("SHUNT_FUZZ_ROUTINGS", 2000);
+  int64_t count = fromEnvironment("SHUNT_FUZZ_ROUTINGS", usualRoutings);
   for (int64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<unsigned>(seed));

@@ -89,10 +89,11 @@ TEST(RowKernels, SumIsInOrderAndRoundsOnce) {
           summands.weights = weighted ? weights.data() : nullptr;
           summands.count = count;
           summands.dtype = in;
+          summands.next = pointers.data();
+          summands.nextCount = count;
           sumRow(reinterpret_cast<char *>(got.data()), out, summands,
                  biased ? at(bias) : nullptr, out, elems,
-                 random.draw(0, 1) ? Write::Streaming : Write::Cached,
-                 pointers.data(), count);
+                 random.draw(0, 1) ? Write::Streaming : Write::Cached);
           finishStreaming();
           EXPECT_EQ(got, want)
               << elems << " elements, types " << in << " and " << out;
