@@ -58,6 +58,29 @@ static LogicalResult addAxis(EmitError emitError, llvm::StringSet<> &seen,
   return success();
 }
 
+/// Parses `, KEY = …` fields, each at most once, up to the closing `>`.
+static ParseResult
+parseFields(AsmParser &parser,
+            function_ref<OptionalParseResult(StringRef)> parseField,
+            StringRef allowed) {
+  llvm::StringSet<> seen;
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef key;
+    if (parser.parseKeyword(&key) || parser.parseEqual())
+      return failure();
+    if (!seen.insert(key).second)
+      return parser.emitError(loc) << "'" << key << "' given twice";
+    OptionalParseResult field = parseField(key);
+    if (!field.has_value())
+      return parser.emitError(loc)
+             << "expects " << allowed << ", got '" << key << "'";
+    if (failed(*field))
+      return failure();
+  }
+  return parser.parseGreater();
+}
+
 //===----------------------------------------------------------------------===//
 // LayoutAttr
 //===----------------------------------------------------------------------===//
@@ -121,30 +144,18 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   ArrayAttr inner;
   if (parser.parseLess() || parser.parseAttribute(mesh))
     return {};
-  llvm::StringSet<> seen;
-  while (succeeded(parser.parseOptionalComma())) {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef key;
-    if (parser.parseKeyword(&key) || parser.parseEqual())
-      return {};
-    if (!seen.insert(key).second) {
-      parser.emitError(loc) << "'" << key << "' given twice";
-      return {};
-    }
-    ParseResult result = success();
-    if (key == "tokens")
-      result = parseAxes(parser, tokens);
-    else if (key == "partial")
-      result = parseAxes(parser, partial);
-    else if (key == "inner")
-      result = parseAxisLists(parser, inner);
-    else
-      result = parser.emitError(loc)
-               << "expects 'tokens', 'inner' or 'partial', got '" << key << "'";
-    if (failed(result))
-      return {};
-  }
-  if (parser.parseGreater())
+  if (failed(parseFields(
+          parser,
+          [&](StringRef key) -> OptionalParseResult {
+            if (key == "tokens")
+              return parseAxes(parser, tokens);
+            if (key == "partial")
+              return parseAxes(parser, partial);
+            if (key == "inner")
+              return parseAxisLists(parser, inner);
+            return std::nullopt;
+          },
+          "'tokens', 'inner' or 'partial'")))
     return {};
   // An inner list that splits nothing says nothing: one spelling each.
   if (inner && llvm::all_of(inner, [](Attribute list) {
@@ -261,31 +272,18 @@ Type BatchType::parse(AsmParser &parser) {
   StringAttr split = parser.getBuilder().getStringAttr("balanced");
   if (parser.parseLess() || parser.parseAttribute(mesh))
     return {};
-  llvm::StringSet<> seen;
-  while (succeeded(parser.parseOptionalComma())) {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef key;
-    if (parser.parseKeyword(&key) || parser.parseEqual())
-      return {};
-    if (!seen.insert(key).second) {
-      parser.emitError(loc) << "'" << key << "' given twice";
-      return {};
-    }
-    ParseResult result = success();
-    if (key == "owners")
-      result = parseAxes(parser, owners);
-    else if (key == "replicas")
-      result = parseAxes(parser, replicas);
-    else if (key == "split")
-      result = parser.parseAttribute(split);
-    else
-      result = parser.emitError(loc)
-               << "expects 'owners', 'replicas' or 'split', got '" << key
-               << "'";
-    if (failed(result))
-      return {};
-  }
-  if (parser.parseGreater())
+  if (failed(parseFields(
+          parser,
+          [&](StringRef key) -> OptionalParseResult {
+            if (key == "owners")
+              return parseAxes(parser, owners);
+            if (key == "replicas")
+              return parseAxes(parser, replicas);
+            if (key == "split")
+              return parser.parseAttribute(split);
+            return std::nullopt;
+          },
+          "'owners', 'replicas' or 'split'")))
     return {};
   return parser.getChecked<BatchType>(parser.getContext(), mesh, owners,
                                       replicas, split);

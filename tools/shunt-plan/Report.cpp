@@ -215,26 +215,23 @@ MaybeError checkLimits(const Report &report, const LayerStack &stack,
     if (collective.op == "all_reduce")
       continue;
     for (const Collective::Group &group : collective.groups) {
-      bool uneven = !llvm::all_equal(group.counts);
-      bool empty = llvm::is_contained(group.counts, 0);
-      if (options.caps == BackendCaps::EvenOnly && uneven)
-        return Error{"E_UNEVEN_BACKEND",
-                     llvm::formatv("{0} {1} over ranks {2} takes counts {3} "
-                                   "but the backend has no ragged "
-                                   "collectives; --split ceil with --pad max "
-                                   "makes them equal",
-                                   collective.step, collective.op,
-                                   listText(group.ranks),
-                                   listText(group.counts))};
-      if (options.caps == BackendCaps::NonEmpty && empty)
-        return Error{"E_EMPTY_BACKEND",
-                     llvm::formatv("{0} {1} over ranks {2} takes counts {3} "
-                                   "but the backend cannot send 0 rows; "
-                                   "--split ceil with --pad max gives every "
-                                   "rank a row",
-                                   collective.step, collective.op,
-                                   listText(group.ranks),
-                                   listText(group.counts))};
+      bool refused = options.caps == BackendCaps::EvenOnly
+                         ? !llvm::all_equal(group.counts)
+                     : options.caps == BackendCaps::NonEmpty
+                         ? llvm::is_contained(group.counts, 0)
+                         : false;
+      if (!refused)
+        continue;
+      bool even = options.caps == BackendCaps::EvenOnly;
+      return Error{
+          even ? "E_UNEVEN_BACKEND" : "E_EMPTY_BACKEND",
+          llvm::formatv("{0} {1} over ranks {2} takes counts {3} but the "
+                        "backend {4}; --split ceil with --pad max {5}",
+                        collective.step, collective.op, listText(group.ranks),
+                        listText(group.counts),
+                        even ? "has no ragged collectives"
+                             : "cannot send 0 rows",
+                        even ? "makes them equal" : "gives every rank a row")};
     }
   }
   return std::nullopt;
