@@ -92,7 +92,7 @@ FailureOr<Summand> BodySums::evaluate(Value value) {
     if (argument.getOwner() == op.getBlock() &&
         argument.getArgNumber() < op->getNumOperands()) {
       result.origin = op->getOperand(argument.getArgNumber());
-      result.axes = partialAxes(result.origin.getType());
+      result.axes = partialOf(result.origin);
     }
     known[value] = result;
     return result;

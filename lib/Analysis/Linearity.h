@@ -9,6 +9,8 @@
 
 #include "Shunt/Analysis/LayoutRules.h"
 
+#include <functional>
+
 namespace shunt {
 
 /// A value as a partial sum: the sum of the ranks' values over the groups of
@@ -31,7 +33,16 @@ mlir::FailureOr<Summand> applyOp(mlir::Operation *op,
 /// over which a summed loop is split.
 class BodySums {
 public:
-  explicit BodySums(mlir::linalg::LinalgOp op) : op(op) {}
+  /// The axes on which an operand of the op is partial.
+  using PartialOf = std::function<AxisNames(mlir::Value)>;
+
+  /// Reads what is partial off the types.
+  explicit BodySums(mlir::linalg::LinalgOp op)
+      : BodySums(op, [](mlir::Value value) {
+          return partialAxes(value.getType());
+        }) {}
+  BodySums(mlir::linalg::LinalgOp op, PartialOf partialOf)
+      : op(op), partialOf(std::move(partialOf)) {}
 
   /// The partial axes of result `index`. `summed`: axes that split the loops
   /// this result is reduced over; the body must then add to its init.
@@ -47,6 +58,7 @@ private:
   bool dependsOn(mlir::Value value, mlir::Value on);
 
   mlir::linalg::LinalgOp op;
+  PartialOf partialOf;
   llvm::DenseMap<mlir::Value, Summand> known;
 };
 
