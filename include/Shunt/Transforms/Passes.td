@@ -151,6 +151,43 @@ def Localize : Pass<"shunt-localize", "mlir::ModuleOp"> {
 
 def VerifyPlan : Pass<"shunt-verify-plan", "mlir::ModuleOp"> {
   let summary = "Prove a local program right by interpreting token ownership";
+  let description = [{
+    Runs each function that no other calls on *ownership* instead of numbers,
+    for all ranks at once: which rows of which tokens each rank holds, which
+    computation made them, and whether they are complete or summands over a
+    group. Reports the first op that is wrong, with the rank, the row, the tokens
+    and the op that made them; a program without a report is proved, and a
+    remark says for how many ranks, tokens and collectives. What a proof needs
+    is kept by `shunt-localize` or written by hand:
+
+    - of the function, `shunt.batch`: its literal batch, or a `shunt.batch [...]`
+      in it;
+    - of arguments and results, `shunt.layout`: what rows they are. Results must
+      be these; without it they must be complete;
+    - of an op, or of the function it calls: `shunt.token_wise`, rows in, the
+      same rows out; `shunt.attention = #shunt.layout<...>`, the same, and the
+      rows must be exactly those; `shunt.partial = dense<[[0, 1], [2, 3]]>`: the
+      rows made are summands over these groups. linalg and elementwise ops are
+      understood without; other ops need complete rows, and make none;
+    - of an argument that is no tensor, `shunt.uniform`: it is the same on all
+      ranks, and may decide whether a collective is entered.
+
+    Conditions and bounds that follow from `shunt.rank`, constants and numbers
+    of rows are followed for each rank.
+
+    ```mlir
+    // 'shunt.local.all_gather' op is passed [5, 5, 3, 3] by ranks {0, 1, 2, 3},
+    // which hold [3, 2, 2, 1] rows: rank 0 holds 3, not 5; … [X_AG_ROWS]
+    %c = arith.constant dense<[5, 5, 3, 3]> : tensor<4xi64>
+    %1 = shunt.local.all_gather ins(%0 : tensor<?x8xf32>)
+      outs(%o : tensor<?x8xf32>) counts(%c : tensor<4xi64>)
+      groups dense<[[0, 1, 2, 3]]> : tensor<1x4xi64> -> tensor<?x8xf32>
+    ```
+
+    Runs after `shunt-localize` and before bufferization; changes nothing. Not
+    judged are the numbers of weights and scalars, and how inner dimensions are
+    split: `shunt-verify-layouts` does that.
+  }];
 }
 
 def ReportCounts : Pass<"shunt-report-counts", "mlir::ModuleOp"> {
