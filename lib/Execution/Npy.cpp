@@ -57,7 +57,7 @@ static std::optional<double> element(StringRef bytes, StringRef descr,
 
 Expected<Buffer> readNpy(StringRef path, ElementType type) {
   auto fail = [&](const Twine &what) {
-    return createStringError(Twine(path) + ": " + what);
+    return createStringError(Twine(path) + ": " + what + " [E_FILE]");
   };
   ErrorOr<std::unique_ptr<MemoryBuffer>> file =
       MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -113,7 +113,8 @@ Error writeNpy(StringRef path, const Buffer &buffer) {
   std::error_code error;
   raw_fd_ostream os(path, error);
   if (error)
-    return createStringError(Twine(path) + ": " + error.message());
+    return createStringError(Twine(path) + ": " + error.message() +
+                             " [E_FILE]");
   auto descrOf = [](ElementType type) -> StringRef {
     switch (type) {
     case ElementType::F64:
@@ -155,7 +156,8 @@ Error writeNpy(StringRef path, const Buffer &buffer) {
   }
   os.close();
   if (os.has_error())
-    return createStringError(Twine(path) + ": " + os.error().message());
+    return createStringError(Twine(path) + ": " + os.error().message() +
+                             " [E_FILE]");
   return Error::success();
 }
 

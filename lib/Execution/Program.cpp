@@ -63,6 +63,41 @@ static FailureOr<func::FuncOp> findEntry(ModuleOp module) {
   return failure();
 }
 
+/// Bytes that arguments and results of all ranks together may take: a count
+/// with a few digits too many is to be an error, not a machine without memory.
+static constexpr int64_t kMaxBytes = int64_t(1) << 33;
+
+/// Adds to `bytes` at least what the ranks hold of a value of `type`; a sum
+/// beyond `kMaxBytes` is an error.
+static LogicalResult addBytes(func::FuncOp entry, RankedTensorType type,
+                              const std::optional<Batch> &batch, int64_t world,
+                              int64_t &bytes) {
+  int64_t rows = type.getRank() == 0 ? 1 : type.getDimSize(0);
+  bool fits = true;
+  if (LayoutAttr attr = getLayout(type)) {
+    FailureOr<Layout> layout = Resolver(entry).layout(attr);
+    if (failed(layout))
+      return failure();
+    rows = 0;
+    for (int64_t held : rowCounts(*batch, *layout))
+      fits = fits && !__builtin_add_overflow(rows, held, &rows);
+  } else {
+    fits = !__builtin_mul_overflow(rows, world, &rows);
+  }
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    fits = fits && (type.isDynamicDim(dim) ||
+                    !__builtin_mul_overflow(rows, type.getDimSize(dim), &rows));
+  int64_t width = elementBytes(*elementTypeOf(type.getElementType()));
+  fits = fits && !__builtin_mul_overflow(rows, width, &rows) &&
+         !__builtin_add_overflow(bytes, rows, &bytes) && bytes <= kMaxBytes;
+  if (fits)
+    return success();
+  return entry.emitError()
+         << "takes and returns more than " << kMaxBytes
+         << " bytes on all ranks together; use fewer tokens or ranks, or a "
+            "smaller model [E_CAPACITY]";
+}
+
 /// Replaces the counts of a batch.
 static FailureOr<Batch> makeBatch(Resolver &resolver, BatchType type,
                                   ArrayRef<int64_t> counts) {
@@ -128,6 +163,7 @@ FailureOr<Program> Program::read(ModuleOp module,
     program.theBatch = std::move(*batch);
   }
 
+  int64_t bytes = 0;
   auto check = [&](Type type, const Twine &what) -> LogicalResult {
     if (isa<BatchType>(type))
       return success();
@@ -141,9 +177,10 @@ FailureOr<Program> Program::read(ModuleOp module,
              << what << " has an undecided layout; redistribute it inside";
     if (getLayout(type) && !program.theBatch)
       return entry->emitError() << what << " has tokens but there is no batch";
-    if (failed(program.localPart(type, 0)))
+    if (failed(addBytes(*entry, tensor, program.theBatch, program.worldSize,
+                        bytes)))
       return failure();
-    return success();
+    return LogicalResult(program.localPart(type, 0));
   };
   FunctionType type = entry->getFunctionType();
   for (auto [i, input] : llvm::enumerate(type.getInputs()))

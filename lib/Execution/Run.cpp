@@ -62,6 +62,17 @@ Expected<std::unique_ptr<Jit>> compile(ModuleOp module, const Program &program,
   return Jit::compile(*clone, entry.getName(), {runOptions.optLevel});
 }
 
+/// An error of the runtime, with a code if it has none of its own.
+llvm::Error runtimeError(shunt_status status, std::string message) {
+  if (message.empty())
+    message = shunt_status_string(status);
+  if (Error::parse(message).code == "E_IR")
+    message += status == SHUNT_UNAVAILABLE        ? " [E_BACKEND]"
+               : status == SHUNT_INVALID_ARGUMENT ? " [E_OPTION]"
+                                                  : " [E_RUNTIME]";
+  return createStringError(message);
+}
+
 llvm::Error runWorld(const Jit &jit, StringRef backend, int64_t timeoutMs,
                      Job &job) {
   job.jit = &jit;
@@ -73,14 +84,13 @@ llvm::Error runWorld(const Jit &jit, StringRef backend, int64_t timeoutMs,
       shunt_world_create(backend.str().c_str(), job.ranks.size(), &options,
                          &world, message, sizeof message);
   if (status != SHUNT_OK)
-    return createStringError(llvm::Twine(message));
+    return runtimeError(status, message);
   status = shunt_world_run(world, runRank, &job);
   std::string error = shunt_world_error(world);
   shunt_world_destroy(world);
   if (status == SHUNT_OK)
     return llvm::Error::success();
-  return createStringError(error.empty() ? shunt_status_string(status)
-                                         : error.c_str());
+  return runtimeError(status, std::move(error));
 }
 
 double toleranceOf(ElementType type) {
@@ -113,7 +123,7 @@ void compare(Comparison &comparison, int64_t result, int64_t rank,
       continue;
     double a = getElement(got, i);
     double b = getElement(want, part.logicalIndex(i, want.shape));
-    double error = std::abs(a - b) / (1 + std::abs(b));
+    double error = a == b ? 0 : std::abs(a - b) / (1 + std::abs(b));
     // A NaN is worse than any number.
     if (std::isnan(error))
       error = std::isnan(a) && std::isnan(b) ? 0 : INFINITY;
@@ -123,6 +133,7 @@ void compare(Comparison &comparison, int64_t result, int64_t rank,
     comparison.result = result;
     comparison.rank = rank;
     comparison.row = row;
+    comparison.column = i % rowElements;
     comparison.got = a;
     comparison.want = b;
   }
@@ -158,14 +169,16 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
                                     : program->logicalShape(type.getInput(i));
     if (given->second.shape != want)
       return createStringError(
-          llvm::formatv("input {0} has shape {1} but the program takes {2}", i,
-                        shapeText(given->second.shape), shapeText(want)));
+          llvm::formatv("input {0} has shape {1} but the program takes {2} "
+                        "[E_OPTION]",
+                        i, shapeText(given->second.shape), shapeText(want)));
     inputs.push_back(given->second);
   }
   for (const auto &[index, buffer] : options.inputs)
     if (index >= type.getNumInputs())
       return createStringError(
-          llvm::formatv("input {0} is given but the program takes {1} inputs",
+          llvm::formatv("input {0} is given but the program takes {1} inputs "
+                        "[E_OPTION]",
                         index, type.getNumInputs()));
 
   Expected<std::unique_ptr<Jit>> jit =

@@ -15,6 +15,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -79,10 +80,8 @@ static int run() {
       parseSourceString<ModuleOp>(*text, &context, "layer-stack");
   if (!module)
     return failed();
-  if (options->format == Format::Mlir && options->level == Level::Logical) {
-    module->print(llvm::outs());
-    return 0;
-  }
+  // A program that cannot be planned is refused at every level.
+  OwningOpRef<ModuleOp> logical(module->clone());
   if (mlir::failed(runTo(Level::Collective, options->mode, *module)))
     return failed();
   FailureOr<Report> report = readPlan(*module, *stack);
@@ -101,8 +100,10 @@ static int run() {
   case Format::Mlir:
     break;
   }
-  if (options->level != Level::Collective &&
-      mlir::failed(runTo(options->level, options->mode, *module)))
+  if (options->level == Level::Logical)
+    module = std::move(logical);
+  else if (options->level != Level::Collective &&
+           mlir::failed(runTo(options->level, options->mode, *module)))
     return failed();
   module->print(llvm::outs());
   return 0;
@@ -110,10 +111,20 @@ static int run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  llvm::cl::ParseCommandLineOptions(
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  bool parsed = llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Plans the communication of attention, MoE and dense blocks that are "
       "parallelised differently\n\n"
-      "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n");
+      "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n",
+      &stream);
+  if (!parsed) {
+    // The first problem, without the name of the program in front of it.
+    StringRef first = StringRef(problems).split('\n').first;
+    first.consume_front(llvm::sys::path::filename(argv[0]));
+    first.consume_front(": ");
+    return fail({"E_OPTION", first.trim().str()});
+  }
   return run();
 }

@@ -20,6 +20,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace shunt;
 namespace cl = llvm::cl;
@@ -93,8 +95,8 @@ static llvm::Error readInput(StringRef text, ModuleOp module,
   if (path.empty() || indexText.getAsInteger(10, index) ||
       index >= entry.getNumArguments())
     return llvm::createStringError(llvm::formatv(
-        "--input {0}: want INDEX=file.npy with an index below {1}", text,
-        entry.getNumArguments()));
+        "--input {0}: want INDEX=file.npy with an index below {1} [E_OPTION]",
+        text, entry.getNumArguments()));
   Type type = entry.getArgumentTypes()[index];
   ElementType element =
       isa<BatchType>(type)
@@ -109,7 +111,8 @@ static llvm::Error readInput(StringRef text, ModuleOp module,
 
 static llvm::Error writeOutputs(const RunReport &report) {
   if (std::error_code error = llvm::sys::fs::create_directories(outputDir))
-    return llvm::createStringError(outputDir + ": " + error.message());
+    return llvm::createStringError(outputDir + ": " + error.message() +
+                                   " [E_FILE]");
   for (auto [i, result] : llvm::enumerate(report.results)) {
     llvm::SmallString<128> path(outputDir);
     llvm::sys::path::append(path, "result" + llvm::Twine(i) + ".npy");
@@ -128,11 +131,22 @@ static void printJson(const RunReport &report) {
                       {"world", report.world},
                       {"backend", backend.getValue()},
                       {"ranks", std::move(ranks)}};
-  if (const auto &c = report.comparison)
-    object["check"] = json::Object{{"equal", c->equal()},
-                                   {"rows", c->rows},
-                                   {"max_error", c->maxError},
-                                   {"tolerance", c->tolerance}};
+  // JSON has no infinity: null stands for one, or for what is no number.
+  auto number = [](double value) {
+    return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+  };
+  if (const auto &c = report.comparison) {
+    json::Object check{{"equal", c->equal()},
+                       {"rows", c->rows},
+                       {"max_error", number(c->maxError)},
+                       {"tolerance", c->tolerance}};
+    if (c->maxError > 0)
+      check["worst"] =
+          json::Object{{"result", c->result},   {"rank", c->rank},
+                       {"row", c->row},         {"column", c->column},
+                       {"got", number(c->got)}, {"reference", number(c->want)}};
+    object["check"] = std::move(check);
+  }
   llvm::outs() << llvm::formatv("{0:2}", json::Value(std::move(object)))
                << "\n";
 }
@@ -157,8 +171,9 @@ static void printText(const RunReport &report) {
         text(c->maxError), text(c->tolerance));
     if (!c->equal())
       llvm::outs() << llvm::formatv(
-          "  result {0}, rank {1}, its row {2}: {3}, reference {4}\n",
-          c->result, c->rank, c->row, text(c->got), text(c->want));
+          "  result {0}, rank {1}, its row {2}, column {3}: {4}, reference "
+          "{5}\n",
+          c->result, c->rank, c->row, c->column, text(c->got), text(c->want));
   }
 }
 
@@ -171,9 +186,14 @@ int main(int argc, char **argv) {
       "runs it on all ranks\n\n  shunt-plan … --format mlir --level logical | "
       "shunt-run --check\n");
 
+  if (!std::isfinite(double(tolerance)) || timeoutMs < 0)
+    return fail({"E_OPTION", "--tolerance takes a number, and --timeout-ms a "
+                             "number of at least 1"});
   DialectRegistry registry;
   registerPipelineDialects(registry);
   MLIRContext context(registry);
+  // A whole module behind its error helps nobody.
+  context.printOpOnDiagnostic(false);
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(inputFile);
   if (!file)
     return fail({"E_FILE", inputFile + ": " + file.getError().message()});

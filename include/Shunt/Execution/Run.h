@@ -39,7 +39,7 @@ struct Comparison {
   int64_t rows = 0;
   double maxError = 0, tolerance = 0;
   /// Where the largest error is.
-  int64_t result = 0, rank = 0, row = 0;
+  int64_t result = 0, rank = 0, row = 0, column = 0;
   double got = 0, want = 0;
 
   bool equal() const { return maxError <= tolerance; }
