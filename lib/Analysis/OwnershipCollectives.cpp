@@ -125,6 +125,10 @@ Result<int64_t> Ownership::reducedSum(const RankList &group,
   RankList members = group, have;
   std::sort(members.begin(), members.end());
   const OwnedRun &first = column[0];
+  // A part of the group may finish what another reduction began.
+  size_t contributions = 0;
+  for (const OwnedRun &run : column)
+    contributions += run.sum == kComplete ? 0 : sums[run.sum].summed.size();
   const PartialSum *target = nullptr;
   for (size_t i = 0; i < group.size(); ++i) {
     const OwnedRun &run = column[i];
@@ -153,7 +157,9 @@ Result<int64_t> Ownership::reducedSum(const RankList &group,
     const PartialSum &sum = sums[run.sum];
     bool inGroup = std::includes(sum.group.begin(), sum.group.end(),
                                  members.begin(), members.end());
-    if ((continued ? !inGroup : sum.group != members) ||
+    bool all = sum.group == members;
+    bool ends = contributions == sum.group.size();
+    if (!inGroup || !(all || continued || ends) ||
         (target && target->group != sum.group))
       return blame({run.stage},
                    {"X_WRONG_GROUP",

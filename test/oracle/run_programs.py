@@ -202,6 +202,8 @@ class Program:
             # A tensor has rows of one length: the first that is wrong.
             columns = next(len(l) for l, g in zip(lists, groups)
                            if len(l) != len(g))
+            # A list with an entry for each rank of the world would be right.
+            columns += columns == self.world
             rows = [None] * self.world
             for group, list_ in zip(groups, lists):
                 for rank in group:

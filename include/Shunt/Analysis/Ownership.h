@@ -133,8 +133,9 @@ public:
   Result<WorldRows> allGather(const Groups &groups, const WorldRows &rows,
                               const CountLists &lists);
   /// `continued`: another reduction completes the sum, so that this one may be
-  /// over a part of the ranks. Errors: X_RAGGED_REDUCE, X_ROW_MISMATCH,
-  /// X_DOUBLE_REDUCE, X_WRONG_GROUP, X_INCOMPLETE.
+  /// over a part of the ranks, as may the one that completes it. Errors:
+  /// X_RAGGED_REDUCE, X_ROW_MISMATCH, X_DOUBLE_REDUCE, X_WRONG_GROUP,
+  /// X_INCOMPLETE.
   Result<WorldRows> allReduce(const Groups &groups, const WorldRows &rows,
                               bool continued = false);
   /// Errors: X_RS_SUM, and those of `allReduce`.
