@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -43,20 +44,36 @@ StringRef blockName(BlockKind kind) {
                                       : "dense";
 }
 
-/// Bytes that all members of the group receive from others.
-static int64_t bytesOf(StringRef op, const Collective::Group &group,
-                       int64_t rowBytes) {
+/// Bytes that all members of the group receive from others; none if they are
+/// too many for 64 bits.
+static std::optional<int64_t>
+bytesOf(StringRef op, const Collective::Group &group, int64_t rowBytes) {
   int64_t members = group.ranks.size();
   int64_t rows =
       std::accumulate(group.counts.begin(), group.counts.end(), int64_t(0));
   // A gather brings each row to all others; a reduce-scatter brings each kept
   // row from all others; an all-reduce does both once with 1/members of the
   // rows that every member holds.
-  if (op == "all_reduce")
-    return 2 * (members - 1) * group.counts.front() * rowBytes;
-  if (op == "all_to_all")
-    return rows * rowBytes;
-  return (members - 1) * rows * rowBytes;
+  int64_t copies = members - 1;
+  if (op == "all_reduce") {
+    copies = 2 * (members - 1);
+    rows = group.counts.front();
+  } else if (op == "all_to_all") {
+    copies = 1;
+  }
+  int64_t moved, bytes;
+  if (llvm::MulOverflow(copies, rows, moved) ||
+      llvm::MulOverflow(moved, rowBytes, bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+static InFlightDiagnostic tooManyBytes(Operation *op,
+                                       const Collective &collective) {
+  return op->emitError()
+         << collective.step << " " << collective.op << " moves more than 2^63 "
+         << "bytes in rows of " << collective.rowBytes
+         << "; give smaller counts or a smaller --hidden [E_OVERFLOW]";
 }
 
 static FailureOr<std::optional<Collective>>
@@ -111,7 +128,10 @@ readCollective(Operation *op, SymbolTableCollection &symbols) {
   }
   for (const RankList &ranks : from->mesh.groups(*axes)) {
     Collective::Group group{ranks, countsOf(table, ranks)};
-    collective.bytes += bytesOf(collective.op, group, collective.rowBytes);
+    std::optional<int64_t> bytes =
+        bytesOf(collective.op, group, collective.rowBytes);
+    if (!bytes || llvm::AddOverflow(collective.bytes, *bytes, collective.bytes))
+      return tooManyBytes(op, collective);
     collective.groups.push_back(std::move(group));
   }
   return std::optional<Collective>(std::move(collective));
@@ -169,16 +189,21 @@ static void warn(Report &report, const LayerStack &stack) {
 
 FailureOr<Report> readPlan(ModuleOp module, const LayerStack &stack) {
   Report report;
+  int64_t total = 0;
   SymbolTableCollection symbols;
   WalkResult walk = module.walk([&](Operation *op) {
     FailureOr<std::optional<Collective>> collective =
         readCollective(op, symbols);
     if (failed(collective))
       return WalkResult::interrupt();
-    if (*collective)
-      ((*collective)->step == "routing" ? report.companions
-                                        : report.collectives)
-          .push_back(std::move(**collective));
+    if (!*collective)
+      return WalkResult::advance();
+    if (llvm::AddOverflow(total, (*collective)->bytes, total)) {
+      tooManyBytes(op, **collective);
+      return WalkResult::interrupt();
+    }
+    ((*collective)->step == "routing" ? report.companions : report.collectives)
+        .push_back(std::move(**collective));
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
