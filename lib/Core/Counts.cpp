@@ -170,6 +170,9 @@ Result<std::vector<int64_t>> expandCounts(const BatchSpec &spec,
                  "no counts for the " + plural(spec.numParts(), "part") +
                      " of mesh @" + spec.mesh.name() + "; want " +
                      wantedLengths(spec, per) + ", or the count exchange"};
+  // A number that is no count is wrong however many there should be.
+  if (MaybeError error = checkNotNegative(counts))
+    return *error;
   CountsPer reading = resolve(spec, length);
   int64_t want = per == CountsPer::Rank   ? spec.world()
                  : per == CountsPer::Part ? spec.numParts()
@@ -180,8 +183,6 @@ Result<std::vector<int64_t>> expandCounts(const BatchSpec &spec,
     return wrongLength(spec, length, per);
   if (per != CountsPer::Auto)
     reading = per;
-  if (MaybeError error = checkNotNegative(counts))
-    return *error;
 
   if (reading == CountsPer::MajorOwner)
     return partsFromDistinct(spec, counts);

@@ -177,6 +177,9 @@ static Result<Mesh> readMesh(StringRef name, StringRef text, StringRef order,
 
 static Result<std::vector<int64_t>> readCounts(StringRef text) {
   std::vector<int64_t> counts;
+  if (text.empty())
+    return Error{"E_COUNTS_LEN", "--tokens lists 0 counts; give one per DP "
+                                 "group, per (dp, cp) group or per rank"};
   SmallVector<StringRef> entries;
   text.split(entries, ',');
   for (auto [i, entry] : enumerate(entries)) {
@@ -197,7 +200,7 @@ static Result<Batch> readBatch(const Mesh &attn) {
   Result<Split> split = parseSplit(splitFlag);
   if (!split)
     return split.error();
-  if (tokensFlag.empty())
+  if (tokensFlag.getNumOccurrences() == 0)
     return Error{"E_COUNTS_MISSING",
                  formatv("no --tokens: the counts of {0} (dp = 0 … {1}) are "
                          "unknown; give one per DP group, per (dp, cp) group "
@@ -308,6 +311,28 @@ static MaybeError readModel(LayerStack &stack) {
   return std::nullopt;
 }
 
+static Result<std::vector<BlockKind>> readBlocks() {
+  StringRef text = !blocksFlag.empty() ? StringRef(blocksFlag)
+                   : moeFlag.empty() && !denseFlag.empty()
+                       ? StringRef("attn,dense")
+                       : StringRef("attn,moe");
+  std::vector<BlockKind> blocks;
+  for (StringRef name : split(text, ',')) {
+    Result<unsigned> kind =
+        choice("blocks", name.trim(), {"attn", "moe", "dense"});
+    if (!kind)
+      return Error{"E_STACK", kind.error().message};
+    blocks.push_back(BlockKind(*kind));
+  }
+  // Said before the counts are looked at: without sizes they mean little.
+  if (moeFlag.empty() && denseFlag.empty() &&
+      any_of(blocks, [](BlockKind k) { return k != BlockKind::Attention; }))
+    return Error{"E_STACK", "neither --moe nor --dense is given; give the "
+                            "sizes of the stack's blocks, e.g. --dense tp=2, "
+                            "or --blocks attn"};
+  return blocks;
+}
+
 Result<LayerStack> readStack() {
   // A larger world would be a typing error, and takes long to print.
   Result<int64_t> world = number("world", worldFlag, 1, 65536);
@@ -320,6 +345,9 @@ Result<LayerStack> readStack() {
       readMesh("attn", attnFlag, attnOrderFlag, {"dp", "tp", "cp"}, *world);
   if (!attn)
     return attn.error();
+  Result<std::vector<BlockKind>> blocks = readBlocks();
+  if (!blocks)
+    return blocks.error();
   std::optional<Mesh> moe, dense;
   if (!moeFlag.empty()) {
     Result<Mesh> mesh =
@@ -338,19 +366,7 @@ Result<LayerStack> readStack() {
   Result<Batch> batch = readBatch(*attn);
   if (!batch)
     return batch.error();
-  LayerStack stack{*batch, moe, dense, {}};
-  SmallVector<StringRef> names;
-  StringRef blocks = !blocksFlag.empty() ? StringRef(blocksFlag)
-                     : dense && !moe     ? StringRef("attn,dense")
-                                         : StringRef("attn,moe");
-  blocks.split(names, ',');
-  for (StringRef name : names) {
-    Result<unsigned> kind =
-        choice("blocks", name.trim(), {"attn", "moe", "dense"});
-    if (!kind)
-      return Error{"E_STACK", kind.error().message};
-    stack.blocks.push_back(BlockKind(*kind));
-  }
+  LayerStack stack{*batch, moe, dense, *blocks};
   if (MaybeError error = readModel(stack))
     return *error;
   return stack;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolError.h"
 #include "Report.h"
 
 #include "Shunt/IR/Aliases.h"
@@ -12,29 +13,15 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace shunt;
 using namespace shunt::plan;
 
-/// One line on stderr, and with JSON the same as an object on stdout.
 static int fail(const Error &error) {
-  llvm::errs() << "shunt-plan: error: " << error.str() << "\n";
-  if (requestedFormat() == Format::Json)
-    llvm::outs() << llvm::formatv(
-                        "{0:2}",
-                        llvm::json::Value(llvm::json::Object{
-                            {"schema", 1},
-                            {"error",
-                             llvm::json::Object{{"code", error.code},
-                                                {"message", error.message}}}}))
-                 << "\n";
-  return 1;
+  return reportError("shunt-plan", error, requestedFormat() == Format::Json);
 }
 
 /// Runs the pipeline that leads from the logical level to `level`; on what is
@@ -111,20 +98,11 @@ static int run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  std::string problems;
-  llvm::raw_string_ostream stream(problems);
-  bool parsed = llvm::cl::ParseCommandLineOptions(
-      argc, argv,
-      "Plans the communication of attention, MoE and dense blocks that are "
-      "parallelised differently\n\n"
-      "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n",
-      &stream);
-  if (!parsed) {
-    // The first problem, without the name of the program in front of it.
-    StringRef first = StringRef(problems).split('\n').first;
-    first.consume_front(llvm::sys::path::filename(argv[0]));
-    first.consume_front(": ");
-    return fail({"E_OPTION", first.trim().str()});
-  }
+  if (MaybeError error = parseCommandLine(
+          argc, argv,
+          "Plans the communication of attention, MoE and dense blocks that are "
+          "parallelised differently\n\n"
+          "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n"))
+    return fail(*error);
   return run();
 }

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolError.h"
+
 #include "Shunt/Execution/Run.h"
 #include "Shunt/Pipelines/Pipelines.h"
 
@@ -68,19 +70,8 @@ static cl::opt<int64_t>
               cl::cat(category));
 static cl::opt<bool> asJson("json", cl::desc("Print JSON"), cl::cat(category));
 
-/// What went wrong, on stderr and with --json on stdout.
 static int fail(const shunt::Error &error) {
-  llvm::errs() << "shunt-run: error: " << error.str() << "\n";
-  if (asJson)
-    llvm::outs() << llvm::formatv(
-                        "{0:2}",
-                        json::Value(json::Object{
-                            {"schema", 1},
-                            {"error",
-                             json::Object{{"code", error.code},
-                                          {"message", error.message}}}}))
-                 << "\n";
-  return 1;
+  return reportError("shunt-run", error, asJson);
 }
 
 /// Reads `INDEX=file.npy`.
@@ -180,11 +171,14 @@ static void printText(const RunReport &report) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Plans a program of the logical or collective level, compiles it, and "
-      "runs it on all ranks\n\n  shunt-plan … --format mlir --level logical | "
-      "shunt-run --check\n");
+  if (MaybeError error =
+          parseCommandLine(argc, argv,
+                           "Plans a program of the logical or collective "
+                           "level, compiles it, and "
+                           "runs it on all ranks\n\n  shunt-plan … --format "
+                           "mlir --level logical | "
+                           "shunt-run --check\n"))
+    return fail(*error);
 
   if (!std::isfinite(double(tolerance)) || timeoutMs < 0)
     return fail({"E_OPTION", "--tolerance takes a number, and --timeout-ms a "
