@@ -72,7 +72,8 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 33;
 static LogicalResult addBytes(func::FuncOp entry, RankedTensorType type,
                               const std::optional<Batch> &batch, int64_t world,
                               int64_t &bytes) {
-  int64_t rows = type.getRank() == 0 ? 1 : type.getDimSize(0);
+  bool one = type.getRank() == 0 || type.isDynamicDim(0);
+  int64_t rows = one ? 1 : type.getDimSize(0);
   bool fits = true;
   if (LayoutAttr attr = getLayout(type)) {
     FailureOr<Layout> layout = Resolver(entry).layout(attr);
@@ -96,6 +97,14 @@ static LogicalResult addBytes(func::FuncOp entry, RankedTensorType type,
          << "takes and returns more than " << kMaxBytes
          << " bytes on all ranks together; use fewer tokens or ranks, or a "
             "smaller model [E_CAPACITY]";
+}
+
+/// Removes the counts that the planner wrote beside a collective; they are
+/// derived again when needed. A table that came with the program stays.
+static void dropCounts(Operation *op) {
+  TypeSwitch<Operation *>(op)
+      .Case<AllGatherOp, ReduceScatterOp, AllReduceOp, SliceOp>(
+          [](auto collective) { collective.removeCountsAttr(); });
 }
 
 /// Replaces the counts of a batch.
@@ -151,6 +160,8 @@ FailureOr<Program> Program::read(ModuleOp module,
       if (failed(given))
         return failure();
       *batch = *given;
+      // What the planner wrote beside collectives says the old counts.
+      entry->walk(dropCounts);
       if (auto literal = value.getDefiningOp<BatchOp>();
           literal && literal.getRows()) {
         literal.setRows(given->partRows());
