@@ -312,7 +312,8 @@ Result<WorldRows> Ownership::allToAll(const Groups &groups,
                                           "; send every row once"});
       int64_t offset = 0;
       for (size_t i = 0; i < group.size(); ++i) {
-        for (const OwnedRun &run : *part(*rows[source], offset, sent[i]))
+        HeldRows block = part(*rows[source], offset, sent[i]);
+        for (const OwnedRun &run : *block)
           appendRun(received[i], run);
         offset += sent[i];
       }
@@ -346,9 +347,11 @@ Result<WorldRows> Ownership::permute(const std::vector<RankList> &from,
                                 ", which holds " + std::to_string(held) +
                                 "; list the cells that it holds"});
     auto permuted = std::make_shared<OwnedRows>();
-    for (Rank cell : to[rank])
-      for (const OwnedRun &run : *part(*rows[rank], offsets[cell], table[cell]))
+    for (Rank cell : to[rank]) {
+      HeldRows block = part(*rows[rank], offsets[cell], table[cell]);
+      for (const OwnedRun &run : *block)
         appendRun(*permuted, run);
+    }
     result[rank] = permuted;
   }
   return result;
