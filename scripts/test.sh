@@ -9,7 +9,7 @@ scripts/install-deps.sh
 # Core and runtime under the sanitizers first: they are small, and the whole
 # suite's summary then comes last.
 for preset in asan tsan; do
-  echo "== $preset: core and runtime"
+  echo "== $preset: the runtime and what it is built on"
   scripts/build.sh "$preset"
   ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure \
     --no-tests=error --quiet -O "build/$preset/ctest.log" || {
