@@ -51,7 +51,9 @@ inline int reportError(llvm::StringRef tool, const Error &error, bool json) {
 /// Parses the command line. A value that an option cannot take is reported on
 /// stderr by LLVM itself: the error's message is then empty.
 inline MaybeError parseCommandLine(int argc, char **argv,
+                                   llvm::cl::OptionCategory &category,
                                    llvm::StringRef overview) {
+  llvm::cl::HideUnrelatedOptions(category);
   std::string text;
   llvm::raw_string_ostream errors(text);
   if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &errors))

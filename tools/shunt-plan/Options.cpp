@@ -88,6 +88,8 @@ static Result<unsigned> choice(StringRef flag, StringRef text,
                                    text, join(choices, ", "))};
 }
 
+cl::OptionCategory &optionCategory() { return category; }
+
 Format requestedFormat() {
   return StringSwitch<Format>(formatFlag)
       .Case("json", Format::Json)

@@ -9,6 +9,10 @@
 
 #include "Shunt/Frontend/LayerStack.h"
 
+namespace llvm::cl {
+class OptionCategory;
+}
+
 namespace shunt::plan {
 
 enum class Format { Table, Json, Mlir };
@@ -25,6 +29,8 @@ struct Options {
   /// Rows a buffer holds; negative: not limited.
   int64_t capacity = -1;
 };
+
+llvm::cl::OptionCategory &optionCategory();
 
 /// The format asked for, also when the rest of the command line is wrong.
 Format requestedFormat();

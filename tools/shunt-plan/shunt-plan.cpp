@@ -99,7 +99,7 @@ static int run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   if (MaybeError error = parseCommandLine(
-          argc, argv,
+          argc, argv, optionCategory(),
           "Plans the communication of attention, MoE and dense blocks that are "
           "parallelised differently\n\n"
           "  shunt-plan --world 4 --attn dp=2,tp=2 --moe tp=4 --tokens 5,3\n"))

@@ -170,9 +170,8 @@ static void printText(const RunReport &report) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
   if (MaybeError error =
-          parseCommandLine(argc, argv,
+          parseCommandLine(argc, argv, category,
                            "Plans a program of the logical or collective "
                            "level, compiles it, and "
                            "runs it on all ranks\n\n  shunt-plan … --format "
