@@ -131,6 +131,7 @@ def check_plan(expect, case, plan):
             code += " " + message.split()[1]
         warnings.append(code)
     compare("warnings", warnings, expect["warn"])
+    compare("proof", plan["proof"], {"status": "proved"})
     if "steps" in expect:
         check_steps(expect["steps"], plan, problems)
     return problems

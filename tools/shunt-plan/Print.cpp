@@ -99,6 +99,11 @@ void printTable(raw_ostream &os, const Report &report,
     os << formatv(", and {0} of expert ids and scores", bytesText(routing));
   }
   os << "\n";
+  if (report.proof == "proved")
+    os << "proof      every row reaches the ranks that need it, each summand "
+          "is added once\n";
+  else if (report.proof == "failed")
+    os << "proof      FAILED: " << report.proofMessage << "\n";
   for (const Warning &warning : report.warnings)
     os << formatv("warning    {0} [{1}]\n", warning.message, warning.code);
 }
@@ -161,6 +166,9 @@ json::Value toJson(const Report &report, const LayerStack &stack) {
   int64_t total = 0;
   for (const Collective &collective : report.collectives)
     total += collective.bytes;
+  json::Object proof{{"status", report.proof}};
+  if (!report.proofMessage.empty())
+    proof["message"] = report.proofMessage;
   return json::Object{{"schema", 1},
                       {"world", stack.attn().world()},
                       {"meshes", std::move(meshes)},
@@ -169,6 +177,7 @@ json::Value toJson(const Report &report, const LayerStack &stack) {
                       {"collectives", collectivesJson(report.collectives)},
                       {"companions", collectivesJson(report.companions)},
                       {"bytes", total},
+                      {"proof", std::move(proof)},
                       {"warnings", std::move(warnings)}};
 }
 

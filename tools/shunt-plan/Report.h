@@ -43,6 +43,9 @@ struct Report {
   /// Of hidden states; those of routing inputs are in `companions`.
   std::vector<Collective> collectives, companions;
   std::vector<Warning> warnings;
+  /// What `shunt-verify-plan` said of the local program: `proved`, `failed`
+  /// with its message, or `skipped` (a large world).
+  std::string proof = "skipped", proofMessage;
 };
 
 /// Reads the collectives of a module of the collective level.

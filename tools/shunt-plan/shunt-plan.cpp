@@ -9,6 +9,7 @@
 
 #include "Shunt/IR/Aliases.h"
 #include "Shunt/Pipelines/Pipelines.h"
+#include "Shunt/Transforms/Passes.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -34,6 +35,20 @@ static LogicalResult runTo(Level level, StringRef mode, ModuleOp module) {
    : level == Level::Runtime ? buildRuntimePipeline
                              : buildPlanPipeline)(passes, options);
   return passes.run(module);
+}
+
+/// Larger worlds are planned but not proved: one rank's program lists groups
+/// and cells of all ranks.
+constexpr int64_t kMostProved = 1024;
+
+/// Lowers a clone of the planned module and interprets it for all ranks.
+static LogicalResult proveLocal(ModuleOp module, StringRef mode) {
+  OwningOpRef<ModuleOp> local(module.clone());
+  if (failed(runTo(Level::Local, mode, *local)))
+    return failure();
+  PassManager passes(module.getContext());
+  passes.addPass(createVerifyPlan());
+  return passes.run(*local);
 }
 
 static int run() {
@@ -76,6 +91,14 @@ static int run() {
     return failed();
   if (MaybeError error = checkLimits(*report, *stack, *options))
     return fail(*error);
+
+  if (options->format != Format::Mlir && stack->attn().world() <= kMostProved) {
+    diagnosed.reset();
+    bool proved = succeeded(proveLocal(*module, options->mode));
+    report->proof = proved ? "proved" : "failed";
+    if (!proved && diagnosed)
+      report->proofMessage = diagnosed->str();
+  }
 
   switch (options->format) {
   case Format::Table:
