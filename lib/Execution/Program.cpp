@@ -187,7 +187,10 @@ FailureOr<Program> Program::read(ModuleOp module,
       return entry->emitError()
              << what << " has an undecided layout; redistribute it inside";
     if (getLayout(type) && !program.theBatch)
-      return entry->emitError() << what << " has tokens but there is no batch";
+      return entry->emitError() << what
+                                << " has tokens but there is no batch; make "
+                                   "one with shunt.batch "
+                                   "[E_COUNTS_MISSING]";
     if (failed(addBytes(*entry, tensor, program.theBatch, program.worldSize,
                         bytes)))
       return failure();
@@ -273,6 +276,21 @@ FailureOr<LocalPart> Program::localPart(Type type, Rank rank) const {
     std::iota(indices.begin(), indices.end(), block * (size / blocks));
   }
   return part;
+}
+
+FailureOr<Buffer> Program::localInput(Type type, const LocalPart &part,
+                                      const Buffer &whole, Rank rank) const {
+  Buffer input = part.of(whole);
+  LayoutAttr attr = getLayout(type);
+  if (!attr || !attr.isPartial())
+    return input;
+  func::FuncOp entry = this->entry;
+  FailureOr<Layout> layout = Resolver(entry).layout(attr);
+  if (failed(layout))
+    return failure();
+  if (layout->mesh.rankInGroup(rank, layout->partial) != 0)
+    std::fill(input.data.begin(), input.data.end(), 0);
+  return input;
 }
 
 Buffer Program::makeInput(unsigned index, uint64_t seed) const {

@@ -197,7 +197,11 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
       FailureOr<LocalPart> part = program->localPart(input, rank);
       if (failed(part))
         return createStringError("the program cannot be run");
-      job.ranks[rank].inputs.push_back(part->of(inputs[i]));
+      FailureOr<Buffer> local =
+          program->localInput(input, *part, inputs[i], rank);
+      if (failed(local))
+        return createStringError("the program cannot be run");
+      job.ranks[rank].inputs.push_back(std::move(*local));
     }
   if (llvm::Error error =
           runWorld(**jit, options.backend, options.timeoutMs, job))

@@ -51,6 +51,11 @@ public:
   /// that its axes do not divide.
   mlir::FailureOr<LocalPart> localPart(mlir::Type type, Rank rank) const;
 
+  /// `part` of `whole`, as `rank` is given it: of partial sums the first rank
+  /// of each group holds the value and the others zeros.
+  mlir::FailureOr<Buffer> localInput(mlir::Type type, const LocalPart &part,
+                                     const Buffer &whole, Rank rank) const;
+
   /// Seeded values for argument `index` as a whole: floats uniform in (-1, 1),
   /// weights scaled by 1/sqrt(fan in); integers uniform in [0, n) with n from
   /// the argument attribute `shunt.range` (default 1). Padding rows are zero.
