@@ -15,6 +15,8 @@
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace mlir;
 
 namespace shunt {
@@ -29,7 +31,20 @@ static Attribute encodingOf(Type type) {
   return tensor ? tensor.getEncoding() : Attribute();
 }
 
+/// Do relabels alone lead from `op` back to it? Legal in a graph region; none
+/// of them would leave a value.
+static bool isCircle(RelabelOp op) {
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  for (auto at = op; at && seen.insert(at).second;)
+    if ((at = at.getInput().getDefiningOp<RelabelOp>()) == op)
+      return true;
+  return false;
+}
+
 LogicalResult checkUnderstood(Operation *op) {
+  if (auto relabel = dyn_cast<RelabelOp>(op); relabel && isCircle(relabel))
+    return op->emitOpError("relabels its own result, which no rank ever holds; "
+                           "give it the rows of another value [X_LAYOUT]");
   if (isa<RedistributeOp>(op))
     return op->emitOpError("is left to be planned; run shunt-plan first "
                            "[X_NOT_PLANNED]");

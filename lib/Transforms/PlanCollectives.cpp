@@ -170,6 +170,11 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
   }
 
   LogicalResult plan(RedistributeOp op, SymbolTableCollection &symbols) {
+    // Legal in a graph region, where values may come in circles.
+    if (op.getInput() == op.getResult())
+      return op.emitOpError() << "reads its own result, which no rank ever "
+                                 "holds; give it the rows of another value "
+                                 "[X_LAYOUT]";
     Resolver resolver(op, symbols);
     FailureOr<Held> from =
         resolveHeld(resolver, getLayout(op.getInput().getType()));
