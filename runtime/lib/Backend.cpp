@@ -5,15 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Backend.h"
+#include "Plugin.h"
 
 namespace shunt::rt {
-
-// Out of line, so that the tables of virtual functions have one home.
-GroupState::~GroupState() = default;
-Comm::~Comm() = default;
-World::~World() = default;
-Backend::~Backend() = default;
 
 Error findBackend(const std::string &name, Backend *&backend) {
   backend = nullptr;
@@ -21,16 +15,21 @@ Error findBackend(const std::string &name, Backend *&backend) {
     backend = &hostBackend();
     return {};
   }
+  const std::string otherwise =
+      " or SHUNT_BACKEND_PATH=DIRECTORY, or use 'host' for ranks that are "
+      "threads of one process";
   if (name == "mpi")
-    return {SHUNT_UNAVAILABLE,
-            "backend 'mpi' is not in this build: it needs an MPI library and "
-            "libShuntRuntimeMPI.so, which this version does not have yet; use "
-            "'host' for ranks that are threads of one process"};
+    return openPlugin(name,
+                      "it needs an MPI (on Debian: libopenmpi-dev, "
+                      "openmpi-bin), a build with SHUNT_ENABLE_MPI=ON," +
+                          otherwise,
+                      backend);
   if (name == "nccl")
-    return {SHUNT_UNAVAILABLE,
-            "backend 'nccl' is not in this build: it needs CUDA, NCCL and "
-            "libShuntRuntimeNCCL.so, which this version does not have yet; use "
-            "'host' for ranks that are threads of one process"};
+    return openPlugin(name,
+                      "it needs CUDA and NCCL, a build with "
+                      "SHUNT_ENABLE_CUDA=ON," +
+                          otherwise,
+                      backend);
   return {SHUNT_INVALID_ARGUMENT, "there is no backend '" + name +
                                       "', expected 'host', 'mpi' or 'nccl'"};
 }

@@ -14,8 +14,6 @@
 
 namespace shunt::rt {
 
-Mover::~Mover() = default;
-
 int64_t sumCounts(const int64_t *counts, int64_t n) {
   int64_t sum = 0;
   for (int64_t i = 0; i < n; ++i)

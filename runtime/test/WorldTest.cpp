@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
+#include <unistd.h>
 
 using namespace shunt::rt::test;
 
@@ -133,17 +135,41 @@ TEST(World, ManyRanks) {
 }
 
 TEST(World, UnavailableBackendsSayWhatTheyNeed) {
-  Ranks mpi(2, 0, "mpi"), nccl(2, 0, "nccl"), other(2, 0, "carrier-pigeon");
+  Ranks nccl(2, 0, "nccl"), other(2, 0, "carrier-pigeon");
   EXPECT_EQ(other.status, SHUNT_INVALID_ARGUMENT);
   EXPECT_EQ(other.createError, "there is no backend 'carrier-pigeon', expected "
                                "'host', 'mpi' or 'nccl'");
-  for (Ranks *ranks : {&mpi, &nccl}) {
-    if (ranks->status == SHUNT_OK)
-      continue;
-    EXPECT_EQ(ranks->status, SHUNT_UNAVAILABLE);
-    EXPECT_EQ(ranks->world, nullptr);
-    EXPECT_NE(ranks->createError.find("use 'host'"), std::string::npos);
-  }
+  if (nccl.status == SHUNT_OK)
+    return;
+  EXPECT_EQ(nccl.status, SHUNT_UNAVAILABLE);
+  EXPECT_EQ(nccl.world, nullptr);
+  EXPECT_NE(nccl.createError.find("use 'host'"), std::string::npos);
+}
+
+TEST(World, BackendsAreLookedForInTheGivenDirectories) {
+  if (Ranks(1, 0, "nccl").status == SHUNT_OK)
+    GTEST_SKIP() << "nccl is here and opened, for good";
+  std::string directory = ::testing::TempDir() + "shunt_plugins_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  setenv("SHUNT_BACKEND_PATH", ("/nowhere:" + directory).c_str(), 1);
+  Ranks absent(1, 0, "nccl");
+  EXPECT_EQ(absent.status, SHUNT_UNAVAILABLE);
+  EXPECT_NE(absent.createError.find(
+                "libshunt_nccl.so is in none of /nowhere, " + directory),
+            std::string::npos)
+      << absent.createError;
+  // What is found and cannot be loaded is not passed over in silence.
+  std::string file = directory + "/libshunt_nccl.so";
+  std::ofstream(file) << "no library";
+  Ranks broken(1, 0, "nccl");
+  EXPECT_EQ(broken.status, SHUNT_UNAVAILABLE);
+  EXPECT_EQ(broken.createError.rfind(
+                "backend 'nccl' is not available: " + file + ": ", 0),
+            0u)
+      << broken.createError;
+  unsetenv("SHUNT_BACKEND_PATH");
+  unlink(file.c_str());
+  rmdir(directory.c_str());
 }
 
 TEST(World, BadArguments) {
