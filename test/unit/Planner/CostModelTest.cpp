@@ -6,36 +6,12 @@
 
 #include "Shunt/Planner/CostModel.h"
 
-#include <gtest/gtest.h>
+#include "Machines.h"
 
-#include <numeric>
+#include <gtest/gtest.h>
 
 using namespace shunt;
 using Algorithm = CollectiveAlgorithm;
-
-/// Latency 5 us and 10 us, 450 and 50 GB/s, no other terms.
-static CostModel plainModel(int64_t nodes, int64_t ranksPerNode) {
-  ClusterSpec spec;
-  spec.name = "plain";
-  ClusterLevel inner, outer;
-  inner.name = "node";
-  inner.size = ranksPerNode;
-  inner.bandwidth = 450e9;
-  inner.latency = 5e-6;
-  outer.name = "fabric";
-  outer.size = nodes;
-  outer.bandwidth = 50e9;
-  outer.latency = 10e-6;
-  outer.carriesOuter = true;
-  spec.levels = {inner, outer};
-  return CostModel(*Cluster::create(spec));
-}
-
-static RankList ranks(int64_t n) {
-  RankList list(n);
-  std::iota(list.begin(), list.end(), 0);
-  return list;
-}
 
 /// One group of consecutive ranks, one byte a row.
 static Exchange flat(CollectiveKind kind, std::vector<int64_t> rows) {
@@ -55,7 +31,7 @@ static Cost price(const CostModel &model, const Exchange &e, Algorithm a) {
 
 // planning.md 4.6: per-rank max(send, recv) in rows of 8 ranks.
 TEST(CostModel, RaggedTable) {
-  CostModel model = plainModel(1, 8);
+  CostModel model(plainCluster(1, 8));
   struct Row {
     std::vector<int64_t> counts;
     double direct, padded, allReduce, rebalanced, ring;
