@@ -126,7 +126,8 @@ Traffic Traffic::reversed() const {
 // Phases of a collective
 //===----------------------------------------------------------------------===//
 
-static MaybeError check(const Cluster &cluster, const Exchange &exchange) {
+static MaybeError check(const Cluster &cluster,
+                        const CollectiveCall &exchange) {
   bool isAllToAll = exchange.kind == CollectiveKind::AllToAll;
   const auto &lists = isAllToAll ? exchange.sends : exchange.rows;
   if (exchange.rowBytes < 0)
@@ -178,7 +179,8 @@ static MaybeError check(const Cluster &cluster, const Exchange &exchange) {
 }
 
 /// Whether all pairs of all groups use one level, which can add.
-static bool inOneSwitch(const Cluster &cluster, const Exchange &exchange) {
+static bool inOneSwitch(const Cluster &cluster,
+                        const CollectiveCall &exchange) {
   for (const RankList &group : exchange.groups) {
     if (group.size() < 2)
       continue;
@@ -199,7 +201,8 @@ static bool inOneSwitch(const Cluster &cluster, const Exchange &exchange) {
 
 /// Whether some group has two runs of several members, so that going level by
 /// level differs from going directly.
-static bool spansLevels(const Cluster &cluster, const Exchange &exchange) {
+static bool spansLevels(const Cluster &cluster,
+                        const CollectiveCall &exchange) {
   for (const RankList &group : exchange.groups)
     if (group.size() > 2 && cluster.levelOf(group) > 0)
       for (Rank rank : group)
@@ -209,7 +212,7 @@ static bool spansLevels(const Cluster &cluster, const Exchange &exchange) {
   return false;
 }
 
-bool CostModel::applies(const Exchange &exchange,
+bool CostModel::applies(const CollectiveCall &exchange,
                         CollectiveAlgorithm algorithm) const {
   CollectiveKind kind = exchange.kind;
   bool ragged = kind == CollectiveKind::AllGather ||
@@ -289,7 +292,8 @@ static Phase rebalance(const Cluster &cluster,
 }
 
 /// A gather of rows[group][member] rows.
-static std::vector<Phase> gather(const Cluster &cluster, const Exchange &e,
+static std::vector<Phase> gather(const Cluster &cluster,
+                                 const CollectiveCall &e,
                                  CollectiveAlgorithm algorithm) {
   GroupWeights bytes = toBytes(e.rows, e.rowBytes);
   switch (algorithm) {
@@ -324,12 +328,13 @@ static std::vector<Phase> gather(const Cluster &cluster, const Exchange &e,
   return {directGather(cluster, e.groups, bytes)};
 }
 
-static std::vector<Phase> allReduce(const Cluster &cluster, const Exchange &e,
+static std::vector<Phase> allReduce(const Cluster &cluster,
+                                    const CollectiveCall &e,
                                     CollectiveAlgorithm algorithm) {
   // Every member sends all it has, as if it were its part of a gather.
   if (algorithm == CollectiveAlgorithm::OneShot)
     return gather(cluster, e, CollectiveAlgorithm::Direct);
-  Exchange parts = e;
+  CollectiveCall parts = e;
   for (std::vector<int64_t> &list : parts.rows)
     if (!list.empty())
       list = evenParts(list.front(), list.size());
@@ -345,7 +350,7 @@ static std::vector<Phase> allReduce(const Cluster &cluster, const Exchange &e,
 }
 
 Result<std::vector<Phase>>
-CostModel::phases(const Exchange &exchange,
+CostModel::phases(const CollectiveCall &exchange,
                   CollectiveAlgorithm algorithm) const {
   if (MaybeError error = check(machine, exchange))
     return *error;
@@ -489,7 +494,7 @@ Cost &Cost::operator+=(const Cost &next) {
   return *this;
 }
 
-Result<Cost> CostModel::price(const Exchange &exchange,
+Result<Cost> CostModel::price(const CollectiveCall &exchange,
                               CollectiveAlgorithm algorithm) const {
   Result<std::vector<Phase>> all = phases(exchange, algorithm);
   if (!all)
@@ -497,7 +502,8 @@ Result<Cost> CostModel::price(const Exchange &exchange,
   return cost(*all);
 }
 
-Result<CostModel::Choice> CostModel::best(const Exchange &exchange) const {
+Result<CostModel::Choice>
+CostModel::best(const CollectiveCall &exchange) const {
   if (MaybeError error = check(machine, exchange))
     return *error;
   std::optional<Choice> choice;

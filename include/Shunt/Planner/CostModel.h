@@ -17,6 +17,7 @@
 #ifndef SHUNT_PLANNER_COSTMODEL_H
 #define SHUNT_PLANNER_COSTMODEL_H
 
+#include "Shunt/Core/Layout.h"
 #include "Shunt/Core/RoutingVolume.h"
 #include "Shunt/Planner/Cluster.h"
 
@@ -48,7 +49,7 @@ Result<CollectiveAlgorithm> parseCollectiveAlgorithm(const std::string &text);
 
 /// One collective, run at once by each of several groups: those of a mesh over
 /// some axes, say. A rank in no group does nothing.
-struct Exchange {
+struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::Slice;
   /// World ranks in the order of the group; disjoint.
   std::vector<RankList> groups;
@@ -154,15 +155,16 @@ public:
   /// Whether there is such an algorithm for `kind` on these groups: in-network
   /// needs groups of which all pairs use one level whose switch can,
   /// hierarchical a group that spans levels, one-shot is of all-reduce only.
-  bool applies(const Exchange &exchange, CollectiveAlgorithm algorithm) const;
+  bool applies(const CollectiveCall &exchange,
+               CollectiveAlgorithm algorithm) const;
 
   /// Errors: E_GROUP (a rank beyond the world or in two groups), E_COUNTS_LEN
   /// (a vector that is not as long as its group), E_COUNTS_NEG,
   /// X_RAGGED_REDUCE (an all-reduce of different numbers of rows), E_MODE (an
   /// algorithm that does not apply).
-  Result<std::vector<Phase>> phases(const Exchange &exchange,
+  Result<std::vector<Phase>> phases(const CollectiveCall &exchange,
                                     CollectiveAlgorithm algorithm) const;
-  Result<Cost> price(const Exchange &exchange,
+  Result<Cost> price(const CollectiveCall &exchange,
                      CollectiveAlgorithm algorithm) const;
 
   struct Choice {
@@ -171,7 +173,7 @@ public:
   };
   /// The algorithm of least time; of equal ones the one with fewer bytes, then
   /// the first of the enum. Same errors.
-  Result<Choice> best(const Exchange &exchange) const;
+  Result<Choice> best(const CollectiveCall &exchange) const;
 
   /// Time, bytes and rounds of phases in sequence. Byte maxima are of the sums.
   Cost cost(const std::vector<Phase> &phases) const;

@@ -14,8 +14,8 @@ using namespace shunt;
 using Algorithm = CollectiveAlgorithm;
 
 /// One group of consecutive ranks, one byte a row.
-static Exchange flat(CollectiveKind kind, std::vector<int64_t> rows) {
-  Exchange e;
+static CollectiveCall flat(CollectiveKind kind, std::vector<int64_t> rows) {
+  CollectiveCall e;
   e.kind = kind;
   e.groups = {ranks(rows.size())};
   e.rows = {std::move(rows)};
@@ -23,7 +23,8 @@ static Exchange flat(CollectiveKind kind, std::vector<int64_t> rows) {
   return e;
 }
 
-static Cost price(const CostModel &model, const Exchange &e, Algorithm a) {
+static Cost price(const CostModel &model, const CollectiveCall &e,
+                  Algorithm a) {
   Result<Cost> cost = model.price(e, a);
   EXPECT_TRUE(cost) << toString(a) << ": " << cost.error().str();
   return cost ? *cost : Cost();
@@ -48,7 +49,7 @@ TEST(CostModel, RaggedTable) {
             4096}}) {
     for (CollectiveKind kind :
          {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
-      Exchange e = flat(kind, row.counts);
+      CollectiveCall e = flat(kind, row.counts);
       EXPECT_EQ(price(model, e, Algorithm::Direct).moved, row.direct);
       EXPECT_EQ(price(model, e, Algorithm::Padded).moved, row.padded);
       EXPECT_EQ(price(model, e, Algorithm::Rebalanced).moved, row.rebalanced);
@@ -56,7 +57,7 @@ TEST(CostModel, RaggedTable) {
     }
     int64_t total =
         std::accumulate(row.counts.begin(), row.counts.end(), int64_t(0));
-    Exchange all =
+    CollectiveCall all =
         flat(CollectiveKind::AllReduce, std::vector<int64_t>(8, total));
     EXPECT_EQ(price(model, all, Algorithm::Direct).moved, row.allReduce);
   }
