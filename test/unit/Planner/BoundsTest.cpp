@@ -178,7 +178,7 @@ TEST(Bounds, OneShotCrossover) {
   CostModel model(plainCluster(1, 8));
   for (auto [bytes, oneShotWins] :
        {std::pair<int64_t, bool>{428000, true}, {429000, false}}) {
-    Exchange e;
+    CollectiveCall e;
     e.kind = CollectiveKind::AllReduce;
     e.groups = {ranks(8)};
     e.rows = {std::vector<int64_t>(8, bytes / 8)};
