@@ -15,6 +15,7 @@
 
 #include "shunt/runtime.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -38,7 +39,7 @@ constexpr Format bf16Format = {8, 7};
 constexpr Format f16Format = {5, 10};
 
 /// The value of a pattern, from the definition; exact in a double.
-inline double decode(uint16_t bits, Format format) {
+inline double define(uint16_t bits, Format format) {
   int bias = (1 << (format.exponentBits - 1)) - 1;
   int exponent =
       (bits >> format.fractionBits) & ((1 << format.exponentBits) - 1);
@@ -52,6 +53,23 @@ inline double decode(uint16_t bits, Format format) {
                            exponent - bias - format.fractionBits);
 }
 
+inline std::vector<double> defineAll(Format format) {
+  std::vector<double> values;
+  for (int bits = 0; bits < 1 << 16; ++bits)
+    values.push_back(define(static_cast<uint16_t>(bits), format));
+  return values;
+}
+
+/// The values of all patterns, kept: random tests spend their time here.
+inline const std::vector<double> &valuesOf(Format format) {
+  static const std::vector<double> bf16 = defineAll(bf16Format);
+  static const std::vector<double> f16 = defineAll(f16Format);
+  return format.exponentBits == bf16Format.exponentBits ? bf16 : f16;
+}
+inline double decode(uint16_t bits, Format format) {
+  return valuesOf(format)[bits];
+}
+
 /// The pattern nearest to a value that is no NaN; the even one of two.
 inline uint16_t encode(double value, Format format) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;
@@ -59,17 +77,21 @@ inline uint16_t encode(double value, Format format) {
   uint16_t infinity = ((1 << format.exponentBits) - 1) << format.fractionBits;
   if (std::isinf(value))
     return sign | infinity;
-  // The largest finite pattern that is not above the value.
-  uint16_t low = 0, high = infinity;
+  const double *values = valuesOf(format).data();
+  // The largest finite pattern that is not above the value: among those of its
+  // exponent, or the last ones.
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  int exponent = magnitude == 0 ? -bias : std::ilogb(magnitude);
+  uint16_t low = static_cast<uint16_t>(std::clamp(exponent + bias, 0, 2 * bias)
+                                       << format.fractionBits);
+  uint16_t high = static_cast<uint16_t>(low + (1 << format.fractionBits));
   while (high - low > 1) {
     uint16_t middle = low + (high - low) / 2;
-    (decode(middle, format) <= magnitude ? low : high) = middle;
+    (values[middle] <= magnitude ? low : high) = middle;
   }
   // Infinity stands for the next power of two when rounding.
-  int bias = (1 << (format.exponentBits - 1)) - 1;
-  double above =
-      high == infinity ? std::ldexp(1, bias + 1) : decode(high, format);
-  double toLow = magnitude - decode(low, format), toHigh = above - magnitude;
+  double above = high == infinity ? std::ldexp(1, bias + 1) : values[high];
+  double toLow = magnitude - values[low], toHigh = above - magnitude;
   if (toLow < toHigh || (toLow == toHigh && low % 2 == 0))
     return sign | low;
   return sign | high;

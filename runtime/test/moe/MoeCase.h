@@ -116,11 +116,15 @@ public:
   std::vector<MoeResult> results;
   /// Of each buffer row of each rank, its expert; -1 for padding.
   std::vector<Ints> expertOfRow;
-
-private:
+  /// Slots that travel.
   struct Row {
     int64_t source, slot, instance;
   };
+  std::vector<Row> rows;
+  /// Of each instance, who holds it.
+  Ints rankOf;
+
+private:
   struct Term {
     int64_t k, instance, rank, node;
     float value;
@@ -325,8 +329,7 @@ private:
   const MoeCase &moe;
   const shunt_moe_options &o;
   std::map<int64_t, Ints> instancesOf;
-  Ints rankOf, expertOf;
-  std::vector<Row> rows;
+  Ints expertOf;
   std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> positions;
   std::map<std::pair<int64_t, int64_t>, int64_t> instanceOf;
   std::vector<Bytes> done;
