@@ -61,6 +61,19 @@ static Error checkPairs(const std::vector<int64_t> &ranks,
                               " [X_COUNTS_DISAGREE]"};
 }
 
+static std::string stepName(const Call &call) {
+  switch (call.purpose.step) {
+  case Purpose::Route:
+    return "route";
+  case Purpose::Dispatch:
+    return "dispatch";
+  case Purpose::Combine:
+    return "combine";
+  default:
+    return opName(call.op);
+  }
+}
+
 Error checkAgreement(const std::vector<int64_t> &ranks,
                      const Call *const *calls) {
   const Call &first = *calls[0];
@@ -71,19 +84,38 @@ Error checkAgreement(const std::vector<int64_t> &ranks,
   };
   auto mismatch = [&](const std::string &subject, const char *what,
                       const std::function<std::string(const Call &)> &value,
-                      const char *code = "") {
+                      const std::string &code = "") {
     return Error(SHUNT_MISMATCH, subject + ": " + what + ": " +
                                      describeValues(ranks, calls, value) +
                                      code);
   };
 
+  std::string anyCall = "collective over ranks " + formatList(ranks);
+  if (differs(
+          [&](const Call &c) { return c.purpose.step == first.purpose.step; }))
+    return mismatch(anyCall, "ops differ", stepName);
   if (differs([&](const Call &c) { return c.op == first.op; }))
-    return mismatch("collective over ranks " + formatList(ranks), "ops differ",
+    return mismatch(anyCall, "ops differ",
                     [](const Call &c) { return opName(c.op); });
   std::string subject = describe(first.op, ranks);
   if (differs([&](const Call &c) { return c.sequence == first.sequence; }))
     return mismatch(subject, "call numbers differ",
                     [](const Call &c) { return std::to_string(c.sequence); });
+  if (differs([&](const Call &c) {
+        return c.purpose.routing == first.purpose.routing;
+      }))
+    return mismatch(
+        subject, "routings differ",
+        [](const Call &c) {
+          return "the one of call " + std::to_string(c.purpose.routing);
+        },
+        "; " + stepName(first) + " by the same routing on every rank " +
+            "[X_ROUTING]");
+  if (differs([&](const Call &c) {
+        return c.purpose.dtype == first.purpose.dtype;
+      }))
+    return mismatch(subject, "dtypes differ",
+                    [](const Call &c) { return dtypeName(c.purpose.dtype); });
   if (differs([&](const Call &c) { return c.dtype == first.dtype; }))
     return mismatch(subject, "dtypes differ",
                     [](const Call &c) { return dtypeName(c.dtype); });

@@ -26,6 +26,17 @@ public:
   virtual void move(const Call *const *calls) const = 0;
 };
 
+/// The step of dispatch and combine that a collective is part of. What travels
+/// may look the same in another step, so members compare this as well.
+struct Purpose {
+  enum Step : int32_t { None, Route, Dispatch, Combine };
+  Step step = None;
+  /// The type of the caller's rows, which may travel as another.
+  shunt_dtype dtype = SHUNT_F32;
+  /// The routing's number in its group.
+  uint64_t routing = 0;
+};
+
 /// One member's call. Counts have an entry for each member, in group order.
 struct Call {
   shunt_op op = SHUNT_OP_BARRIER;
@@ -42,6 +53,7 @@ struct Call {
   /// If set, it moves the data and answers for `in` and `out`, which need not
   /// be of the stated rows; all members set it, or none.
   const Mover *mover = nullptr;
+  Purpose purpose;
 
   /// The group's ranks and the caller's position among them.
   const std::vector<int64_t> *ranks = nullptr;

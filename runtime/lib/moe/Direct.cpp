@@ -21,6 +21,7 @@ namespace shunt::rt {
 static shunt_status meet(shunt_moe &moe, Call call, const Mover &mover) {
   if (moe.ranks() > 1) {
     call.mover = &mover;
+    call.purpose = moe.purpose;
     return runCollective(moe.comm, moe.group, call);
   }
   if (shunt_status status = moe.comm->stickyStatus)

@@ -74,10 +74,11 @@ Error asError(const shunt_moe &moe, const char *what,
                                       error.str()};
 }
 
-static Call makeCall(shunt_op op, const void *in, void *out, int64_t rowElems,
-                     shunt_dtype dtype) {
+static Call makeCall(const shunt_moe &moe, shunt_op op, const void *in,
+                     void *out, int64_t rowElems, shunt_dtype dtype) {
   Call call;
   call.op = op;
+  call.purpose = moe.purpose;
   call.in = in;
   call.out = out;
   call.rowElems = rowElems;
@@ -88,7 +89,7 @@ static Call makeCall(shunt_op op, const void *in, void *out, int64_t rowElems,
 shunt_status gatherRows(shunt_moe &moe, const void *in, int64_t inRows,
                         void *out, const std::vector<int64_t> &counts,
                         int64_t rowElems, shunt_dtype dtype) {
-  Call call = makeCall(SHUNT_OP_ALL_GATHER, in, out, rowElems, dtype);
+  Call call = makeCall(moe, SHUNT_OP_ALL_GATHER, in, out, rowElems, dtype);
   call.counts = counts.data();
   call.inRows = inRows;
   call.outRows = sumCounts(counts.data(), moe.ranks());
@@ -99,7 +100,7 @@ shunt_status exchangeRows(shunt_moe &moe, const void *in,
                           const std::vector<int64_t> &send, void *out,
                           const std::vector<int64_t> &recv, int64_t rowElems,
                           shunt_dtype dtype) {
-  Call call = makeCall(SHUNT_OP_ALL_TO_ALL, in, out, rowElems, dtype);
+  Call call = makeCall(moe, SHUNT_OP_ALL_TO_ALL, in, out, rowElems, dtype);
   call.counts = send.data();
   call.recvCounts = recv.data();
   call.inRows = sumCounts(send.data(), moe.ranks());
@@ -110,7 +111,7 @@ shunt_status exchangeRows(shunt_moe &moe, const void *in,
 shunt_status reduceRows(shunt_moe &moe, const void *in, void *out,
                         const std::vector<int64_t> &counts, int64_t rowElems,
                         shunt_dtype dtype) {
-  Call call = makeCall(SHUNT_OP_REDUCE_SCATTER, in, out, rowElems, dtype);
+  Call call = makeCall(moe, SHUNT_OP_REDUCE_SCATTER, in, out, rowElems, dtype);
   call.counts = counts.data();
   call.inRows = sumCounts(counts.data(), moe.ranks());
   call.outRows = counts[moe.me()];
@@ -198,12 +199,14 @@ static shunt_status enter(shunt_moe_routing *routing, void *const &out,
 
 static shunt_status dispatch(shunt_moe_routing &routing,
                              const shunt_moe_payload &payload) {
+  routing.moe->purpose = {Purpose::Dispatch, payload.dtype, routing.number};
   return routing.moe->direct ? dispatchDirect(routing, payload)
                              : dispatchPlanned(routing, payload);
 }
 
 static shunt_status combine(shunt_moe_routing &routing,
                             const CombineCall &call) {
+  routing.moe->purpose = {Purpose::Combine, call.dtype, routing.number};
   if (routing.moe->direct)
     return combineDirect(routing, call);
   return sendsPartials(routing, call) ? combinePartials(routing, call)

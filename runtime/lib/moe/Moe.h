@@ -43,6 +43,8 @@ struct shunt_moe {
   std::vector<uint8_t> active;
   /// Rows go straight to their place: ranks share memory.
   bool direct;
+  /// What its collectives are part of, as long as a call of the C API lasts.
+  shunt::rt::Purpose purpose;
   /// Members have compared their options.
   bool agreed = false;
   shunt::rt::Pool pool;
@@ -55,6 +57,8 @@ struct shunt_moe_routing {
   explicit shunt_moe_routing(shunt_moe *moe) : moe(moe) {}
 
   shunt_moe *const moe;
+  /// The group's number of the call that exchanged the counts.
+  uint64_t number = 0;
   shunt::Routing own;
   /// One for each slot; empty with SCORE_NONE.
   std::vector<float> scores;

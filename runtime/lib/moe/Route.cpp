@@ -53,6 +53,7 @@ static shunt_status exchangeCounts(shunt_moe_routing &routing) {
                           std::vector<int64_t>(ranks, 1), width, SHUNT_I64))
     return status;
 
+  routing.number = moe.group->sequence;
   routing.tokens.clear();
   routing.rankCopies.clear();
   routing.nodeCopies.clear();
@@ -162,6 +163,7 @@ shunt_status shunt_moe_route(shunt_moe *moe, const int32_t *ids, int64_t tokens,
     std::unique_ptr<shunt_moe_routing> routing;
     if (Error error = routeOwn(*moe, ids, tokens, scores, counts, routing))
       return error;
+    moe->purpose = {Purpose::Route, SHUNT_F32, 0};
     status = agree(*moe);
     if (status == SHUNT_OK)
       status = exchangeCounts(*routing);
