@@ -9,6 +9,8 @@
 #include "Text.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 namespace shunt {
 
@@ -52,6 +54,41 @@ double touchProbability(int64_t experts, int64_t some, int64_t topK) {
     none *= static_cast<double>(std::max<int64_t>(experts - some - i, 0)) /
             static_cast<double>(experts - i);
   return 1 - none;
+}
+
+/// Ways to choose `k` of `n`.
+static double choose(int64_t n, int64_t k) {
+  if (k < 0 || k > n)
+    return 0;
+  double ways = 1;
+  for (int64_t i = 0; i < k; ++i)
+    ways *= static_cast<double>(n - i) / static_cast<double>(i + 1);
+  return ways;
+}
+
+double touchProbability(int64_t experts, const std::vector<int64_t> &inGroup,
+                        int64_t topK, GroupLimit limit) {
+  // ways[j]: number of experts met → ways to choose j of the groups that have
+  // some of the experts.
+  std::vector<std::map<int64_t, double>> ways(limit.chosen + 1);
+  ways[0][0] = 1;
+  int64_t others = 0;
+  for (int64_t here : inGroup) {
+    if (here == 0) {
+      ++others;
+      continue;
+    }
+    for (int64_t j = limit.chosen; j > 0; --j)
+      for (auto [met, n] : ways[j - 1])
+        ways[j][met + here] += n;
+  }
+  int64_t left = experts / limit.groups * limit.chosen;
+  double touched = 0;
+  for (int64_t j = 0; j <= limit.chosen; ++j)
+    for (auto [met, n] : ways[j])
+      touched += n * choose(others, limit.chosen - j) *
+                 touchProbability(left, met, topK);
+  return touched / choose(limit.groups, limit.chosen);
 }
 
 namespace {
@@ -158,31 +195,47 @@ dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
 Result<std::vector<Volume<double>>>
 expectedDispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
                      const std::vector<int64_t> &tokens, int64_t topK,
-                     int64_t nodeSize) {
+                     int64_t nodeSize, GroupLimit limit) {
   if (MaybeError error = checkSizes(placement, tokens.size(), nodeSize))
     return *error;
   int64_t experts = placement.experts();
-  if (topK < 1 || topK > experts)
+  if (limit.groups < 1 || experts % limit.groups != 0 || limit.chosen < 1 ||
+      limit.chosen > limit.groups)
+    return Error{"E_SIZE", "a token cannot choose " +
+                               std::to_string(limit.chosen) + " of " +
+                               plural(limit.groups, "group") + " of " +
+                               plural(experts, "expert")};
+  int64_t inReach = experts / limit.groups * limit.chosen;
+  if (topK < 1 || topK > inReach)
     return Error{"E_SIZE", "a token cannot choose " + std::to_string(topK) +
                                " different ones of " +
-                               plural(experts, "expert")};
+                               plural(inReach, "expert")};
+  auto groupOf = [&](int64_t expert) {
+    return expert / (experts / limit.groups);
+  };
   Nodes nodes{placement.ranks(), nodeSize};
   Demand<double> demand;
   for (int64_t source = 0; source < placement.ranks(); ++source) {
     double mine = static_cast<double>(tokens[source]);
-    std::vector<int64_t> onRank(placement.ranks()), onNode(nodes.count());
+    // Experts there, by their group.
+    std::vector<int64_t> none(limit.groups);
+    std::vector<std::vector<int64_t>> onRank(placement.ranks(), none),
+        onNode(nodes.count(), none);
     for (int64_t expert = 0; expert < experts; ++expert) {
       int64_t rank = placement.rankOf(placement.instanceFor(expert, source));
-      ++onRank[rank];
-      ++onNode[nodes.nodeOf(rank)];
+      ++onRank[rank][groupOf(expert)];
+      ++onNode[nodes.nodeOf(rank)][groupOf(expert)];
     }
     demand.tokens.push_back(mine);
-    for (int64_t here : onRank) {
-      demand.rows.push_back(mine * topK * here / experts);
-      demand.rankCopies.push_back(mine * touchProbability(experts, here, topK));
+    for (const std::vector<int64_t> &here : onRank) {
+      int64_t all = std::accumulate(here.begin(), here.end(), int64_t(0));
+      demand.rows.push_back(mine * topK * all / experts);
+      demand.rankCopies.push_back(mine *
+                                  touchProbability(experts, here, topK, limit));
     }
-    for (int64_t here : onNode)
-      demand.nodeCopies.push_back(mine * touchProbability(experts, here, topK));
+    for (const std::vector<int64_t> &here : onNode)
+      demand.nodeCopies.push_back(mine *
+                                  touchProbability(experts, here, topK, limit));
   }
   return Counter<double>(nodes).count(algorithm, demand);
 }

@@ -58,16 +58,30 @@ Result<std::vector<Volume<int64_t>>>
 dispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
              const std::vector<Routing> &routings, int64_t nodeSize = 1);
 
+/// Group-limited routing: the experts are `groups` blocks of equal size, in
+/// order, and all choices of a token lie in `chosen` of them, any with equal
+/// chance.
+struct GroupLimit {
+  int64_t groups = 1, chosen = 1;
+};
+
 /// The same as an expectation, in closed form, when every token chooses `topK`
-/// different experts uniformly. Errors: E_SIZE (topK beyond the experts, …).
+/// different experts uniformly among those that `limit` leaves it.
+/// Errors: E_SIZE (topK beyond the experts it may choose from, groups that do
+/// not divide the experts, …).
 Result<std::vector<Volume<double>>>
 expectedDispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
                      const std::vector<int64_t> &tokens, int64_t topK,
-                     int64_t nodeSize = 1);
+                     int64_t nodeSize = 1, GroupLimit limit = {});
 
 /// The chance that a token touches at least one of `some` of `experts` experts:
 /// 1 - C(experts - some, topK) / C(experts, topK).
 double touchProbability(int64_t experts, int64_t some, int64_t topK);
+/// The same for some experts of which inGroup[g] are in group g.
+/// Preconditions: as many entries as groups; what `expectedDispatchRows`
+/// checks.
+double touchProbability(int64_t experts, const std::vector<int64_t> &inGroup,
+                        int64_t topK, GroupLimit limit);
 
 /// Bytes of `rows` rows. Errors: E_OVERFLOW.
 Result<int64_t> rowBytes(int64_t rows, int64_t bytesPerRow);

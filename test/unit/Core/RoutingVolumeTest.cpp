@@ -109,6 +109,34 @@ TEST(RoutingVolume, ExpectationIsTheMeanOfExactVolumes) {
   }
 }
 
+// planning.md 4.5, example 2b: rows that enter a node, for those of one of 8
+// data-parallel groups, with and without group-limited routing.
+TEST(RoutingVolume, GroupLimited) {
+  Placement placement = take(Placement::even(256, 64));
+  auto far = [&](DispatchAlgorithm algorithm, GroupLimit limit) {
+    return take(expectedDispatchRows(algorithm, placement, Ints(64, 1), 8, 8,
+                                     limit))[0]
+        .receivedFar;
+  };
+  const GroupLimit none, four{8, 4};
+  EXPECT_NEAR(far(DispatchAlgorithm::Hierarchical, none), 4.633, 5e-3);
+  EXPECT_NEAR(far(DispatchAlgorithm::AllToAllDedup, none), 6.72, 5e-3);
+  EXPECT_NEAR(far(DispatchAlgorithm::Hierarchical, four), 3.175, 5e-3);
+  EXPECT_NEAR(far(DispatchAlgorithm::AllToAllDedup, four), 6.43, 1e-2);
+  // Slots are as many as ever.
+  EXPECT_NEAR(far(DispatchAlgorithm::AllToAll, four), 7, 1e-9);
+}
+
+TEST(RoutingVolume, GroupsThatNodesCut) {
+  // 2 of 3 groups of 2 experts, 2 choices: {0,1},{2,3}; {0,1},{4,5}; or
+  // {2,3},{4,5}, 6 ways to choose in each. Experts 1 and 2 are missed in
+  // 1, 3 and 3 of these.
+  EXPECT_DOUBLE_EQ(touchProbability(6, {1, 1, 0}, 2, {3, 2}), 1 - 7.0 / 18);
+  EXPECT_DOUBLE_EQ(touchProbability(6, {0, 0, 0}, 2, {3, 2}), 0);
+  EXPECT_DOUBLE_EQ(touchProbability(6, {2, 2, 2}, 2, {3, 2}), 1);
+  EXPECT_DOUBLE_EQ(touchProbability(6, {3}, 2, {}), touchProbability(6, 3, 2));
+}
+
 TEST(RoutingVolume, BadInput) {
   Placement placement = take(Placement::even(2, 2));
   auto expect = [&](const Ints &tokens, int64_t topK, int64_t nodeSize) {
@@ -119,6 +147,16 @@ TEST(RoutingVolume, BadInput) {
   EXPECT_EQ(expect({1, 1}, 3, 1), "E_SIZE");
   EXPECT_EQ(expect({1, 1}, 2, 0), "E_SIZE");
   EXPECT_EQ(expect({1}, 2, 1), "E_SIZE");
+  auto expectLimit = [&](int64_t topK, GroupLimit limit) {
+    return codeOf(expectedDispatchRows(DispatchAlgorithm::AllToAll, placement,
+                                       {1, 1}, topK, 1, limit));
+  };
+  EXPECT_EQ(expectLimit(1, {2, 1}), "");
+  EXPECT_EQ(expectLimit(2, {2, 1}), "E_SIZE");
+  EXPECT_EQ(expectLimit(1, {3, 1}), "E_SIZE");
+  EXPECT_EQ(expectLimit(1, {2, 3}), "E_SIZE");
+  EXPECT_EQ(expectLimit(1, {2, 0}), "E_SIZE");
+  EXPECT_EQ(expectLimit(1, {0, 1}), "E_SIZE");
   EXPECT_EQ(codeOf(rowBytes(std::numeric_limits<int64_t>::max() / 2, 4)),
             "E_OVERFLOW");
   EXPECT_EQ(take(rowBytes(int64_t(1) << 40, 14336)),
