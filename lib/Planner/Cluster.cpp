@@ -40,12 +40,14 @@ static MaybeError checkQuantities(const ClusterSpec &spec,
 
 static MaybeError checkKernel(const ClusterSpec &spec, const char *which,
                               const KernelRates &rates) {
-  return checkQuantities(spec, which,
-                         {{"dispatch latency", rates.dispatchLatency, false},
-                          {"combine latency", rates.combineLatency, false},
-                          {"near bandwidth", rates.nearBandwidth, false},
-                          {"far bandwidth", rates.farBandwidth, false},
-                          {"message cost", rates.farMessageCost, false}});
+  return checkQuantities(
+      spec, which,
+      {{"dispatch latency", rates.dispatchLatency, false},
+       {"combine latency", rates.combineLatency, false},
+       {"near bandwidth", rates.nearBandwidth, false},
+       {"far bandwidth", rates.farBandwidth, false},
+       {"message cost", rates.farMessageCost, false},
+       {"bandwidth per multiprocessor", rates.bandwidthPerSm, false}});
 }
 
 Result<Cluster> Cluster::create(ClusterSpec spec) {

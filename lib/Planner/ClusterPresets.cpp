@@ -16,7 +16,7 @@
 //            Hopper, 8.5 us on Blackwell; 44 and 55 GiB/s a multiprocessor.
 //  [a2a]     https://github.com/NVIDIA/nccl contrib/custom_algos/alltoall:
 //            ncclAlltoAll of 16 bytes takes 11.75 us on 8 and 28.20 us on 32
-//            GPUs of one NVL72: 0.69 us a message.
+//            GPUs of one NVL72; fitted, 7.37 us and 0.685 us a message.
 //  [212]     https://github.com/NVIDIA/nccl-tests/issues/212: 8 H100, 370 GB/s
 //            by rings, bus bandwidth about 480 GB/s with NVLS.
 //  [267]     https://github.com/NVIDIA/nccl-tests/issues/267: 48-49 GB/s of a
@@ -70,7 +70,7 @@ const GpuPreset kGpus[] = {
     {"b200", "nvl", 8, false, 18 * 40.1 * kGB, 0, fromBus(811 * kGB, 8),
      8.5 * kUs, 55 * kGiB, 8000 * kGB, "cx7"},
     {"gb200", "nvl", 72, true, 18 * 40.1 * kGB, 0, fromBus(811 * kGB, 8),
-     8.5 * kUs, 55 * kGiB, 8000 * kGB, "cx7"},
+     7.37 * kUs, 55 * kGiB, 8000 * kGB, "cx7"},
     // 7 links of 64 GB/s, line rate, one to each peer; start as [sym].
     {"mi300x", "xgmi", 8, false, 7 * 64 * kGB, 64 * kGB, 0, 4.5 * kUs, 0,
      5300 * kGB, "cx7"},
@@ -87,7 +87,66 @@ const NicPreset kNics[] = {
     {"roce", 48 * kGB}, // 400 Gb/s RoCE, taken as cx7
     {"efa", 48 * kGB},  // 400 Gb/s a GPU, as in p5en and p6, taken as cx7
 };
+
+/// Fits to test/data/measured_dispatch.json by ShuntCalibrate, whose output and
+/// errors are in docs/CostModel.md. Times in us, rates in GB/s; 0: not fitted.
+struct KernelPreset {
+  const char *gpu, *nic;
+  bool isLowLatency;
+  double dispatchLatency, combineLatency, near, far, farMessage, perSm;
+};
+
+const KernelPreset kKernels[] = {
+    {"h800", "cx7", false, 0, 0, 129, 43.9, 0, 0},
+    {"h800", "cx7", true, 38.93, 42.05, 176.9, 47.94, 0, 0},
+    {"h100", "cx7", false, 0, 0, 0, 48, 0, 24.64},
+    {"h100", "cx7", true, 26.36, 40.93, 331.4, 44.08, 0, 0},
+    {"h200", "cx7", false, 0, 0, 0, 48, 0, 24.64},           // as h100
+    {"h200", "cx7", true, 26.36, 40.93, 331.4, 44.08, 0, 0}, // as h100
+    {"h200", "efa", false, 0, 0, 280.9, 19.67, 0, 0},
+    {"h200", "efa", true, 11.19, 1.501, 0, 43.84, 0.401, 0},
+    {"b200", "cx7", false, 0, 0, 651.2, 48, 0, 24.77},
+    {"b200", "efa", false, 0, 0, 249.4, 39.39, 0, 0},
+    {"b200", "efa", true, 0.8732, 1.54, 0, 26.31, 0.202, 0},
+    {"gb200", "cx7", false, 0, 0, 651.2, 48, 0, 24.77}, // as b200
+    {"mi300x", "cx7", false, 0, 0, 237.4, 45.84, 0, 0},
+    {"mi300x", "cx7", true, 21.34, 0.8362, 144.5, 32.55, 0, 0},
+    {"mi300x", "roce", false, 0, 0, 0, 37.21, 0, 0}, // Broadcom Thor2
+};
 } // namespace
+
+static KernelRates toRates(const KernelPreset &k) {
+  KernelRates rates;
+  rates.dispatchLatency = k.dispatchLatency * kUs;
+  rates.combineLatency = k.combineLatency * kUs;
+  rates.nearBandwidth = k.near * kGB;
+  rates.farBandwidth = k.far * kGB;
+  rates.farMessageCost = k.farMessage * kUs;
+  rates.bandwidthPerSm = k.perSm * kGB;
+  return rates;
+}
+
+/// Fitted rates where there are any. Without rows of a low-latency kernel it
+/// gets the latencies of H100's, which two other implementations come near to,
+/// and the throughput kernel's rates: a kernel must not look faster for not
+/// having been measured.
+static void setKernels(ClusterSpec &spec, const std::string &gpu,
+                       const std::string &nic) {
+  bool hasLowLatency = false;
+  for (const KernelPreset &k : kKernels)
+    if (gpu == k.gpu && nic == k.nic) {
+      (k.isLowLatency ? spec.lowLatency : spec.throughput) = toRates(k);
+      hasLowLatency |= k.isLowLatency;
+    }
+  if (hasLowLatency)
+    return;
+  spec.lowLatency = spec.throughput;
+  for (const KernelPreset &k : kKernels)
+    if (k.gpu == std::string("h100") && k.isLowLatency) {
+      spec.lowLatency.dispatchLatency = k.dispatchLatency * kUs;
+      spec.lowLatency.combineLatency = k.combineLatency * kUs;
+    }
+}
 
 std::string Cluster::presetHelp() {
   std::string help = "generic, or GPU-DOMAIN-NIC with GPU-DOMAIN one of ";
@@ -174,6 +233,7 @@ static ClusterSpec genericSpec() {
   node.latency = 5 * kUs;
   node.hop = 1 * kUs;
   spec.levels = {node, fabric(50 * kGB)};
+  setKernels(spec, spec.name, "");
   return spec;
 }
 
@@ -223,10 +283,11 @@ Result<Cluster> Cluster::fromPreset(const std::string &preset, int64_t nodes,
   inner.pairBandwidth = gpu->pairBandwidth;
   inner.reduceBandwidth = gpu->reduceBandwidth;
   inner.latency = gpu->latency;
-  inner.hop = 0.6 * kUs;          // [tuning]
-  inner.messageCost = 0.69 * kUs; // [a2a]
+  inner.hop = 0.6 * kUs;           // [tuning]
+  inner.messageCost = 0.685 * kUs; // [a2a]
   inner.bandwidthPerSm = gpu->perSm;
   spec.levels = {inner, fabric(nic->bandwidth)};
+  setKernels(spec, gpu->name, nic->name);
   if (MaybeError error =
           setSizes(spec, nodes, ranksPerNode, domainRanks, gpu->rackScale))
     return *error;

@@ -45,12 +45,14 @@ struct ClusterLevel {
 /// What a fused dispatch or combine kernel reaches, from measured rows; see
 /// docs/CostModel.md. Rates as in ClusterLevel.
 struct KernelRates {
-  /// Time of an exchange of nothing.
+  /// Time of an exchange of nothing; 0: the levels' own.
   double dispatchLatency = 0, combineLatency = 0;
   /// Rates inside the innermost level and beyond it; 0: the levels' own.
   double nearBandwidth = 0, farBandwidth = 0;
   /// Of each row that crosses the innermost level.
   double farMessageCost = 0;
+  /// Rate that one streaming multiprocessor drives; 0: never the limit.
+  double bandwidthPerSm = 0;
 };
 
 struct ClusterSpec {

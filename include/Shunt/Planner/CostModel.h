@@ -151,6 +151,7 @@ public:
       : machine(std::move(cluster)), options(options) {}
 
   const Cluster &cluster() const { return machine; }
+  int64_t sms() const { return options.sms; }
 
   /// Whether there is such an algorithm for `kind` on these groups: in-network
   /// needs groups of which all pairs use one level whose switch can,
