@@ -17,8 +17,8 @@ namespace shunt {
 
 bool isEncoded(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor &&
-         isa_and_nonnull<LayoutAttr, ShardAttr, AutoAttr>(tensor.getEncoding());
+  return tensor && isa_and_nonnull<LayoutAttr, ShardAttr, AutoAttr, RoutedAttr>(
+                       tensor.getEncoding());
 }
 
 static bool byName(StringAttr a, StringAttr b) {
@@ -50,6 +50,16 @@ DimSplit dimSplit(Type type, unsigned dim) {
   if (auto shard = dyn_cast<ShardAttr>(tensor.getEncoding()))
     return blocks(shard.getMesh(),
                   cast<ArrayAttr>(shard.getDims()[dim]).getValue());
+  if (RoutedAttr routed = getRouted(type)) {
+    if (dim > 0)
+      return blocks(routed.getMesh(), innerAxes(routed.getInner(), dim));
+    DimSplit split;
+    split.kind = DimSplit::Tokens;
+    split.mesh = routed.getMesh();
+    addAxes(split.axes, routed.getTokens());
+    split.routed = routed.getRows();
+    return split;
+  }
   auto layout = dyn_cast<LayoutAttr>(tensor.getEncoding());
   if (dim > 0)
     return layout ? blocks(layout.getMesh(), layout.getInnerAxes(dim))
@@ -69,6 +79,8 @@ AxisNames partialAxes(Type type) {
   AxisNames axes;
   if (LayoutAttr layout = getLayout(type))
     addAxes(axes, layout.getPartial());
+  else if (RoutedAttr routed = getRouted(type))
+    addAxes(axes, routed.getPartial());
   return axes;
 }
 
@@ -87,6 +99,10 @@ std::string splitText(const DimSplit &split) {
   std::string mesh = split.mesh ? " of @" + split.mesh.getValue().str() : "";
   if (split.kind == DimSplit::Blocks)
     return "blocks over " + axesText(split.axes) + mesh;
+  if (split.routed)
+    return "routed rows of tokens split over " + axesText(split.axes) + mesh +
+           (split.routed.getRankMajor() ? ", rank-major" : "") +
+           (split.routed.getScored() ? ", scored" : "");
   if (!split.mesh)
     return "rows of an undecided layout";
   if (split.axes.empty())
@@ -165,8 +181,10 @@ LogicalResult checkPartial(Operation *op, Value result,
   SmallVector<StringAttr> excess = missing(declared, derived);
   if (excess.empty())
     return success();
-  int64_t times =
-      groupSizeOf(op, getLayout(result.getType()).getMesh(), excess);
+  RoutedAttr routed = getRouted(result.getType());
+  int64_t times = groupSizeOf(
+      op, routed ? routed.getMesh() : getLayout(result.getType()).getMesh(),
+      excess);
   if (times == 0)
     return failure();
   return op->emitOpError() << "computes a result that is complete on "

@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace shunt;
 
+#include "Shunt/IR/ShuntEnums.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "Shunt/IR/ShuntAttrs.cpp.inc"
 
@@ -33,54 +35,6 @@ void ShuntDialect::registerAttrsAndTypes() {
       >();
 }
 
-using EmitError = function_ref<InFlightDiagnostic()>;
-
-/// Checks that `lists` is an array of arrays of strings.
-static LogicalResult verifyAxisLists(EmitError emitError, ArrayAttr lists) {
-  for (Attribute list : lists) {
-    auto names = dyn_cast<ArrayAttr>(list);
-    if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
-      return emitError() << "expects lists of axis names, got " << list;
-  }
-  return success();
-}
-
-/// Reports an axis that is in `seen` already or has no name.
-static LogicalResult addAxis(EmitError emitError, llvm::StringSet<> &seen,
-                             StringAttr axis) {
-  if (axis.getValue().empty())
-    return emitError() << "axis with an empty name; name it [E_AXIS]";
-  if (!seen.insert(axis.getValue()).second)
-    return emitError() << "axis '" << axis.getValue()
-                       << "' is used twice; an axis either splits the tokens, "
-                          "splits one inner dimension or holds partial sums "
-                          "[E_AXIS]";
-  return success();
-}
-
-/// Parses `, KEY = …` fields, each at most once, up to the closing `>`.
-static ParseResult
-parseFields(AsmParser &parser,
-            function_ref<OptionalParseResult(StringRef)> parseField,
-            StringRef allowed) {
-  llvm::StringSet<> seen;
-  while (succeeded(parser.parseOptionalComma())) {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef key;
-    if (parser.parseKeyword(&key) || parser.parseEqual())
-      return failure();
-    if (!seen.insert(key).second)
-      return parser.emitError(loc) << "'" << key << "' given twice";
-    OptionalParseResult field = parseField(key);
-    if (!field.has_value())
-      return parser.emitError(loc)
-             << "expects " << allowed << ", got '" << key << "'";
-    if (failed(*field))
-      return failure();
-  }
-  return parser.parseGreater();
-}
-
 //===----------------------------------------------------------------------===//
 // LayoutAttr
 //===----------------------------------------------------------------------===//
@@ -88,49 +42,17 @@ parseFields(AsmParser &parser,
 LogicalResult LayoutAttr::verify(EmitError emitError, FlatSymbolRefAttr mesh,
                                  ArrayRef<StringAttr> tokens, ArrayAttr inner,
                                  ArrayRef<StringAttr> partial) {
-  if (inner && failed(verifyAxisLists(emitError, inner)))
-    return failure();
-  llvm::StringSet<> seen;
-  for (StringAttr axis : tokens)
-    if (failed(addAxis(emitError, seen, axis)))
-      return failure();
-  if (inner)
-    for (Attribute list : inner)
-      for (StringAttr axis : toStrings(cast<ArrayAttr>(list)))
-        if (failed(addAxis(emitError, seen, axis)))
-          return failure();
-  for (StringAttr axis : partial) {
-    // The commonest way to get here is to reduce over ranks that hold
-    // different tokens, which has a code of its own.
-    if (llvm::is_contained(tokens, axis))
-      return emitError() << "axis '" << axis.getValue()
-                         << "' splits the tokens and holds partial sums: its "
-                            "ranks would add different tokens; gather the "
-                            "tokens over it first [X_ROW_MISMATCH]";
-    if (failed(addAxis(emitError, seen, axis)))
-      return failure();
-  }
-  return success();
+  return verifyAxes(emitError, tokens, inner, partial);
 }
 
 LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape,
                                          Type elementType,
                                          EmitError emitError) const {
-  if (shape.empty())
-    return emitError()
-           << "a tensor of tokens needs a token dimension [X_SHAPE]";
-  if (getInner() && getInner().size() != shape.size() - 1)
-    return emitError()
-           << "layout has " << getInner().size()
-           << " lists of inner axes but the tensor has " << shape.size() - 1
-           << " dimensions after the tokens; give one list each [X_SHAPE]";
-  return success();
+  return verifyInnerLists(emitError, shape, getInner());
 }
 
 ArrayRef<Attribute> LayoutAttr::getInnerAxes(unsigned dim) const {
-  if (!getInner() || dim == 0 || dim > getInner().size())
-    return {};
-  return cast<ArrayAttr>(getInner()[dim - 1]).getValue();
+  return innerAxes(getInner(), dim);
 }
 
 LayoutAttr LayoutAttr::withAxes(ArrayRef<StringAttr> tokens,
@@ -157,11 +79,7 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
           },
           "'tokens', 'inner' or 'partial'")))
     return {};
-  // An inner list that splits nothing says nothing: one spelling each.
-  if (inner && llvm::all_of(inner, [](Attribute list) {
-        return cast<ArrayAttr>(list).empty();
-      }))
-    inner = {};
+  dropEmptyInner(inner);
   return parser.getChecked<LayoutAttr>(parser.getContext(), mesh, tokens, inner,
                                        partial);
 }

@@ -42,6 +42,20 @@ LayoutAttr shunt::getLayout(Type type) {
                 : LayoutAttr();
 }
 
+bool shunt::isRoutedTensor(Type type) { return bool(getRouted(type)); }
+
+RoutedAttr shunt::getRouted(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<RoutedAttr>(tensor.getEncoding())
+                : RoutedAttr();
+}
+
+ArrayRef<Attribute> shunt::innerAxes(ArrayAttr inner, unsigned dim) {
+  if (!inner || dim == 0 || dim > inner.size())
+    return {};
+  return cast<ArrayAttr>(inner[dim - 1]).getValue();
+}
+
 RankedTensorType shunt::withEncoding(RankedTensorType type,
                                      Attribute encoding) {
   return RankedTensorType::get(type.getShape(), type.getElementType(),

@@ -52,3 +52,24 @@ void LocalSliceOp::getEffects(Effects &effects) {
 void LocalPermuteOp::getEffects(Effects &effects) {
   addBufferEffects(*this, effects);
 }
+
+void LocalDispatchOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, effects);
+  addCommunication(effects);
+}
+void LocalCombineOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, effects);
+  addCommunication(effects);
+}
+/// Asks the routing how many rows each expert has.
+void LocalExpertMatmulOp::getEffects(Effects &effects) {
+  addBufferEffects(*this, effects);
+  effects.emplace_back(MemoryEffects::Read::get(), CommunicatorResource::get());
+}
+void LocalRouteOp::getEffects(Effects &effects) {
+  for (OpOperand &operand : (*this)->getOpOperands())
+    if (isa<BaseMemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                           SideEffects::DefaultResource::get());
+  addCommunication(effects);
+}

@@ -98,5 +98,58 @@ static void printAxisNames(OpAsmPrinter &printer, Operation *, ArrayAttr axes) {
   printAxes(printer, toStrings(axes));
 }
 
+/// `even`, `balanced`, or the experts of each rank: `[[0, 1], [2, 1]]`
+static ParseResult parsePlacement(OpAsmParser &parser,
+                                  MoePlacementAttr &placement,
+                                  ArrayAttr &table) {
+  SmallVector<Attribute> lists;
+  auto parseList = [&]() -> ParseResult {
+    SmallVector<int64_t> experts;
+    if (failed(
+            parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+              return parser.parseInteger(experts.emplace_back());
+            })))
+      return failure();
+    lists.push_back(parser.getBuilder().getDenseI64ArrayAttr(experts));
+    return success();
+  };
+  MoePlacement kind = MoePlacement::Table;
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(&keyword))) {
+    std::optional<MoePlacement> known = symbolizeMoePlacement(keyword);
+    if (!known || *known == MoePlacement::Table)
+      return parser.emitError(loc)
+             << "expects placement even, balanced or a list of experts for "
+                "each rank, as in [[0, 1], [2, 3]]; got '"
+             << keyword << "'";
+    kind = *known;
+  } else if (failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                                   parseList))) {
+    return failure();
+  } else {
+    table = parser.getBuilder().getArrayAttr(lists);
+  }
+  placement = MoePlacementAttr::get(parser.getContext(), kind);
+  return success();
+}
+
+static void printPlacement(OpAsmPrinter &printer, Operation *,
+                           MoePlacementAttr placement, ArrayAttr table) {
+  if (!table) {
+    printer << stringifyMoePlacement(placement.getValue());
+    return;
+  }
+  printer << '[';
+  llvm::interleaveComma(table, printer.getStream(), [&](Attribute list) {
+    printer << '[';
+    // Generic IR may hold anything before it is verified.
+    if (auto experts = dyn_cast<DenseI64ArrayAttr>(list))
+      llvm::interleaveComma(experts.asArrayRef(), printer.getStream());
+    printer << ']';
+  });
+  printer << ']';
+}
+
 #define GET_OP_CLASSES
 #include "Shunt/IR/ShuntOps.cpp.inc"

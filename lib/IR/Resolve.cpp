@@ -39,7 +39,7 @@ FailureOr<Mesh> Resolver::mesh(FlatSymbolRefAttr name) {
   return failure();
 }
 
-FailureOr<Mesh> Resolver::mesh(MeshOp meshOp) {
+ClusterOp Resolver::clusterOf(MeshOp meshOp) {
   auto cluster = dyn_cast_or_null<ClusterOp>(
       symbols->lookupNearestSymbolFrom(meshOp, meshOp.getClusterAttr()));
   if (!cluster) {
@@ -49,8 +49,24 @@ FailureOr<Mesh> Resolver::mesh(MeshOp meshOp) {
          << ", which is no shunt.cluster of this module [E_MESH]";
     if (!silent && meshOp != op)
       diag.attachNote(meshOp.getLoc()) << "mesh is here";
-    return failure();
   }
+  return cluster;
+}
+
+FailureOr<int64_t> Resolver::ranksPerNode(FlatSymbolRefAttr name) {
+  MeshOp meshOp = this->meshOp(name);
+  if (!meshOp)
+    return (void)mesh(name), failure();
+  ClusterOp cluster = clusterOf(meshOp);
+  if (!cluster)
+    return failure();
+  return int64_t(cluster.getRanksPerNode());
+}
+
+FailureOr<Mesh> Resolver::mesh(MeshOp meshOp) {
+  ClusterOp cluster = clusterOf(meshOp);
+  if (!cluster)
+    return failure();
   std::vector<Axis> axes;
   for (auto [axis, size] :
        llvm::zip(toStrings(meshOp.getAxisNames()), meshOp.getAxisSizes()))

@@ -29,9 +29,12 @@ struct DimSplit {
   mlir::FlatSymbolRefAttr mesh;
   /// Sorted for `Tokens` (a set), major to minor for `Blocks`.
   llvm::SmallVector<mlir::StringAttr> axes;
+  /// For the `Tokens` of routed rows: which rows they are.
+  RoutedAttr routed;
 
   bool operator==(const DimSplit &o) const {
-    return kind == o.kind && mesh == o.mesh && axes == o.axes;
+    return kind == o.kind && mesh == o.mesh && axes == o.axes &&
+           routed == o.routed;
   }
   bool operator!=(const DimSplit &o) const { return !(*this == o); }
 };

@@ -44,6 +44,9 @@ public:
   mlir::LogicalResult sameCluster(mlir::FlatSymbolRefAttr mesh,
                                   mlir::FlatSymbolRefAttr other);
 
+  /// Ranks on one machine of the cluster that `mesh` views.
+  mlir::FailureOr<int64_t> ranksPerNode(mlir::FlatSymbolRefAttr mesh);
+
   /// The op of mesh `name`, or null, without a report.
   MeshOp meshOp(mlir::FlatSymbolRefAttr name);
 
@@ -51,6 +54,8 @@ public:
   mlir::LogicalResult fail(const Error &error);
 
 private:
+  /// The op of the cluster that `mesh` views; null and reported if none is.
+  ClusterOp clusterOf(MeshOp mesh);
   /// A diagnostic at the op; an inactive one when silent.
   mlir::InFlightDiagnostic report();
 

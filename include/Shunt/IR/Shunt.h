@@ -20,6 +20,8 @@
 
 #include "Shunt/IR/ShuntDialect.h.inc"
 
+#include "Shunt/IR/ShuntEnums.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "Shunt/IR/ShuntAttrs.h.inc"
 
@@ -37,8 +39,15 @@ struct CommunicatorResource
 bool isTokenTensor(mlir::Type type);
 /// A ranked tensor with encoding `#shunt.layout`.
 bool isLaidOutTensor(mlir::Type type);
+/// A ranked tensor with encoding `#shunt.routed`.
+bool isRoutedTensor(mlir::Type type);
 /// The layout of a tensor type, or null.
 LayoutAttr getLayout(mlir::Type type);
+/// The encoding of routed rows of a tensor type, or null.
+RoutedAttr getRouted(mlir::Type type);
+/// Axes that split dimension `dim` (≥ 1) of a tensor whose encoding has this
+/// `inner`, which may be null.
+llvm::ArrayRef<mlir::Attribute> innerAxes(mlir::ArrayAttr inner, unsigned dim);
 /// `type` with another encoding (null: none).
 mlir::RankedTensorType withEncoding(mlir::RankedTensorType type,
                                     mlir::Attribute encoding);

@@ -7,11 +7,7 @@
 #ifndef SHUNT_IR_OPS_TD
 #define SHUNT_IR_OPS_TD
 
-include "Shunt/IR/ShuntAttrs.td"
-include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
+include "Shunt/IR/ShuntOpBase.td"
 
 //===----------------------------------------------------------------------===//
 // Symbols
@@ -113,9 +109,6 @@ def Shunt_BatchOp
   let hasCanonicalizer = 1;
 }
 
-/// What ops that communicate read and write: keeps them, and their order.
-def Shunt_Communicator : Resource<"::shunt::CommunicatorResource">;
-
 def Shunt_GatherBatchOp
     : Shunt_Op<"gather_batch",
                [MemoryEffects<[MemRead<Shunt_Communicator>,
@@ -173,15 +166,6 @@ def Shunt_TokenCountsOp
 //===----------------------------------------------------------------------===//
 // Logical level
 //===----------------------------------------------------------------------===//
-
-def Shunt_TokenTensor : TypeConstraint<
-    CPred<"::shunt::isTokenTensor($_self)">,
-    "tensor of tokens (encoding #shunt.layout or #shunt.auto)",
-    "::mlir::RankedTensorType">;
-def Shunt_LaidOutTensor : TypeConstraint<
-    CPred<"::shunt::isLaidOutTensor($_self)">,
-    "tensor of tokens with a decided layout (encoding #shunt.layout)",
-    "::mlir::RankedTensorType">;
 
 def Shunt_RedistributeOp
     : Shunt_Op<"redistribute", [Pure, DeclareOpInterfaceMethods<
@@ -416,30 +400,6 @@ def Shunt_GroupIndexOp : Shunt_Op<"group_index", [Pure]> {
   let results = (outs Index:$result);
   let assemblyFormat = "`groups` $groups attr-dict";
   let hasVerifier = 1;
-}
-
-def Shunt_Rows : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
-def Shunt_CountTable : AnyTypeOf<[TensorRankOf<[I64], [1, 2]>,
-                                  MemRefRankOf<[I64], [1, 2]>]>;
-
-/// An op of the local level, in destination-passing style: on tensors the
-/// result is `init` with new contents, on memrefs there is no result. `groups`
-/// lists all groups, one a row; `counts` has one entry per world rank (or, hand
-/// written, a row per rank: the list that it passes, with an entry for each
-/// member of its group or for each rank). What communicates reads and writes
-/// the communicator also on tensors: it is neither dropped nor merged nor moved
-/// across another.
-class Shunt_LocalOp<string mnemonic, dag args, list<Trait> traits = []>
-    : Shunt_Op<"local." # mnemonic,
-               !listconcat([DestinationStyleOpInterface,
-                            DeclareOpInterfaceMethods<MemoryEffectsOpInterface>],
-                           traits)> {
-  let arguments = args;
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
-  }];
 }
 
 class Shunt_LocalCountedOp<string mnemonic>
@@ -690,5 +650,7 @@ def Shunt_ExchangeCountsOp
   let hasVerifier = 1;
   let hasFolder = 1;
 }
+
+include "Shunt/IR/ShuntMoe.td"
 
 #endif // SHUNT_IR_OPS_TD
