@@ -43,6 +43,12 @@ runtimeSymbols(llvm::orc::MangleAndInterner interner) {
   SHUNT_ADD(shunt_rt_all_to_all);
   SHUNT_ADD(shunt_rt_barrier);
   SHUNT_ADD(shunt_rt_cell_counts);
+  SHUNT_ADD(shunt_rt_moe_combine);
+  SHUNT_ADD(shunt_rt_moe_dispatch);
+  SHUNT_ADD(shunt_rt_moe_experts);
+  SHUNT_ADD(shunt_rt_moe_release);
+  SHUNT_ADD(shunt_rt_moe_route);
+  SHUNT_ADD(shunt_rt_moe_rows);
   SHUNT_ADD(shunt_rt_own_counts);
   SHUNT_ADD(shunt_rt_part_counts);
   SHUNT_ADD(shunt_rt_permute);

@@ -183,6 +183,11 @@ FailureOr<Program> Program::read(ModuleOp module,
       return entry->emitError()
              << what << " has type " << type
              << "; tensors of f32, bf16, f16, i32 and i64 can be run";
+    if (getRouted(type))
+      return entry->emitError()
+             << what << " has type " << type
+             << ", whose rows are known at run time only; dispatch and combine "
+                "inside [X_ROUTING]";
     if (isa_and_nonnull<AutoAttr>(tensor.getEncoding()))
       return entry->emitError()
              << what << " has an undecided layout; redistribute it inside";
@@ -343,6 +348,11 @@ void makeReference(ModuleOp module, const Program &program) {
       if (batch.getRows())
         batch.setRows(ArrayRef<int64_t>{program.batch()->totalRows()});
       batch.removeValidAttr();
+    } else if (auto route = dyn_cast<RouteOp>(op)) {
+      route.setAlgorithm(MoeAlgorithm::Local);
+      route.setPlacement(MoePlacement::Even);
+      route.removeTableAttr();
+      route.removeBoundAttr();
     } else {
       // Tables are for the real world; they are derived again when needed.
       TypeSwitch<Operation *>(op)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "shunt/compiled.h"
-#include "Handles.h"
+#include "Compiled.h"
 #include "Text.h"
 
 #include <algorithm>
@@ -14,12 +14,6 @@
 using namespace shunt::rt;
 
 namespace {
-/// A static partition of the ranks, group after group.
-struct Partition {
-  const int64_t *ranks;
-  int64_t numRanks, groupSize;
-};
-
 /// A table over the world, of one or of `size` entries a rank.
 struct Table {
   const int64_t *entries;
@@ -27,9 +21,8 @@ struct Table {
 };
 } // namespace
 
-/// Finds the group of the partition that lists the caller.
-static Error findOwnGroup(shunt_comm *comm, const char *op,
-                          const Partition &partition, shunt_group *&group) {
+Error shunt::rt::findOwnGroup(shunt_comm *comm, const char *op,
+                              const Partition &partition, shunt_group *&group) {
   auto invalid = [&](const std::string &message) {
     return Error(SHUNT_INVALID_ARGUMENT, std::string(op) + ": " + message);
   };

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <set>
 
+struct shunt_moe;
+
 struct shunt_group {
   shunt_comm *comm;
   std::vector<int64_t> ranks;
@@ -47,6 +49,11 @@ struct shunt_comm {
   bool finished = false;
   std::map<std::vector<int64_t>, std::unique_ptr<shunt_group>> groups;
   shunt_group *worldGroup = nullptr;
+  /// Of compiled code, by group, options and table. After the groups, so that
+  /// they go first.
+  std::map<std::pair<shunt_group *, std::vector<int64_t>>,
+           std::shared_ptr<shunt_moe>>
+      dispatchers;
   /// Counts that compiled code selects from its tables.
   std::vector<int64_t> counts, recvCounts;
   /// Set while a thread is in a collective, to catch a second one.

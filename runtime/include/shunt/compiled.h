@@ -23,7 +23,7 @@
 #ifndef SHUNT_COMPILED_H
 #define SHUNT_COMPILED_H
 
-#include "shunt/runtime.h"
+#include "shunt/moe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,6 +119,65 @@ SHUNT_API int32_t shunt_rt_sum_cells(shunt_comm *comm, const int64_t *cells,
                                      int64_t width, const int64_t *counts,
                                      int64_t counts_len, int64_t *out,
                                      int64_t out_len);
+
+//===----------------------------------------------------------------------===//
+// Routing, see shunt/moe.h. A null routing is that of a failed route: it has no
+// rows, and what needs one fails.
+//===----------------------------------------------------------------------===//
+
+/// The options of a dispatcher as a table: the fields of shunt_moe_options.
+enum {
+  SHUNT_RT_MOE_EXPERTS,
+  SHUNT_RT_MOE_TOP_K,
+  SHUNT_RT_MOE_NODE_SIZE,
+  SHUNT_RT_MOE_ALIGNMENT,
+  SHUNT_RT_MOE_BOUND,
+  SHUNT_RT_MOE_CAPACITY,
+  SHUNT_RT_MOE_PLACEMENT,
+  SHUNT_RT_MOE_ALGORITHM,
+  SHUNT_RT_MOE_LAYOUT,
+  SHUNT_RT_MOE_SCORE,
+  SHUNT_RT_MOE_ORDER,
+  SHUNT_RT_MOE_OVERFLOW,
+  SHUNT_RT_MOE_PAD_EMPTY,
+  SHUNT_RT_MOE_FIELDS
+};
+
+/// shunt_moe_route over the caller's group, by a dispatcher that is made when
+/// first asked for. `table_sizes` (one for each member) and `table` are null
+/// unless the placement is SHUNT_MOE_TABLE. Null after an error.
+SHUNT_API shunt_moe_routing *
+shunt_rt_moe_route(shunt_comm *comm, const int64_t *partition,
+                   int64_t num_ranks, int64_t group_size,
+                   const int64_t *options, int64_t options_len,
+                   const int64_t *table_sizes, const int64_t *table,
+                   const int32_t *ids, int64_t tokens, const float *scores);
+SHUNT_API void shunt_rt_moe_release(shunt_comm *comm,
+                                    shunt_moe_routing *routing);
+/// Rows that arrive at this rank, with padding.
+SHUNT_API int64_t shunt_rt_moe_rows(shunt_comm *comm,
+                                    shunt_moe_routing *routing);
+/// Experts that this rank holds, at most `len`; writes the rows of each, with
+/// padding, and which of `weights` weights are its own: those of all experts,
+/// or of this rank's in order. Entries beyond are 0.
+SHUNT_API int64_t shunt_rt_moe_experts(shunt_comm *comm,
+                                       shunt_moe_routing *routing,
+                                       int64_t weights, int64_t *rows,
+                                       int64_t *index, int64_t len);
+/// shunt_moe_dispatch of one payload; numbers of rows are checked [X_ROUTING].
+SHUNT_API int32_t shunt_rt_moe_dispatch(shunt_comm *comm,
+                                        shunt_moe_routing *routing,
+                                        const void *in, int64_t in_rows,
+                                        void *out, int64_t out_rows,
+                                        int64_t row_elems, int32_t dtype,
+                                        int32_t scored);
+/// shunt_moe_combine; `bias` may be null.
+SHUNT_API int32_t shunt_rt_moe_combine(shunt_comm *comm,
+                                       shunt_moe_routing *routing,
+                                       const void *in, int64_t in_rows,
+                                       const void *bias, void *out,
+                                       int64_t out_rows, int64_t row_elems,
+                                       int32_t dtype);
 
 #ifdef __cplusplus
 }
