@@ -58,6 +58,38 @@ struct LocalOpModel
   }
 };
 
+/// Reads its operands; the routing is no buffer.
+struct RouteOpModel
+    : BufferizableOpInterface::ExternalModel<RouteOpModel, LocalRouteOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType()))
+        continue;
+      FailureOr<Value> buffer =
+          getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      rewriter.modifyOpInPlace(op, [&] { operand.set(*buffer); });
+    }
+    return success();
+  }
+};
+
 template <typename... Ops> void attachModels(MLIRContext *context) {
   (Ops::template attachInterface<LocalOpModel<Ops>>(*context), ...);
 }
@@ -67,8 +99,10 @@ template <typename... Ops> void attachModels(MLIRContext *context) {
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShuntDialect *) {
     attachModels<LocalAllGatherOp, LocalAllReduceOp, LocalAllToAllOp,
-                 LocalCellCountsOp, LocalPartCountsOp, LocalPermuteOp,
+                 LocalCellCountsOp, LocalCombineOp, LocalDispatchOp,
+                 LocalExpertMatmulOp, LocalPartCountsOp, LocalPermuteOp,
                  LocalReduceScatterOp, LocalSliceOp, LocalSumCellsOp>(context);
+    LocalRouteOp::attachInterface<RouteOpModel>(*context);
   });
 }
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RuntimeCalls.h"
+#include "ConvertMoe.h"
 
 #include "Shunt/Conversion/Passes.h"
 #include "Shunt/IR/Resolve.h"
@@ -139,10 +139,7 @@ Value OpConversion::ownCounts(Value counts, DenseIntElementsAttr groups) {
 
 LogicalResult OpConversion::finish(StringRef callee, Value memref) {
   if (failed(calls.addRowType(memref)))
-    return op->emitOpError()
-           << "moves rows of " << getElementTypeOrSelf(memref.getType())
-           << ", and the runtime has f32, bf16, f16, i32, i64 and f8E4M3FN "
-              "only [X_DTYPE]";
+    return failure();
   calls.call(callee, i32);
   calls.finishCopies();
   op->erase();
@@ -252,10 +249,26 @@ LogicalResult OpConversion::convert() {
         return convertTable(counts, "shunt_rt_cell_counts");
       })
       .Case([&](LocalSumCellsOp sum) { return convert(sum); })
+      .Case<LocalRouteOp, LocalRoutedRowsOp, LocalReleaseOp, LocalDispatchOp,
+            LocalExpertMatmulOp, LocalCombineOp>(
+          [&](Operation *op) { return convertMoeOp(op, communicator, calls); })
       .Default([](Operation *op) {
         return op->emitOpError("is not of the local level; run shunt-localize "
                                "first [X_NOT_LOCAL]");
       });
+}
+
+/// Is a routing, which becomes a pointer, a value of an op that is not ours or
+/// of a block?
+bool passesRoutingOn(Operation *op) {
+  auto isRouting = [](Type type) { return isa<LocalRoutingType>(type); };
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (llvm::any_of(block.getArgumentTypes(), isRouting))
+        return true;
+  return !isa<ShuntDialect>(op->getDialect()) &&
+         (llvm::any_of(op->getOperandTypes(), isRouting) ||
+          llvm::any_of(op->getResultTypes(), isRouting));
 }
 
 LogicalResult ConvertShuntToRuntime::addCommunicators() {
@@ -284,6 +297,11 @@ LogicalResult ConvertShuntToRuntime::addCommunicators() {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
       if (callee && !callee.isExternal())
         call->insertOperands(0, communicatorOf(call));
+    }
+    if (passesRoutingOn(op)) {
+      op->emitOpError("passes a routing on; use it in the function of its "
+                      "shunt.local.route [X_ROUTING]");
+      return WalkResult::interrupt();
     }
     if (isa<ShuntDialect>(op->getDialect()) && !isa<ClusterOp, MeshOp>(op) &&
         !op->getParentOfType<func::FuncOp>()) {

@@ -34,6 +34,7 @@ std::optional<int32_t> runtimeDtype(Type elementType) {
 }
 
 void RuntimeCalls::begin(Operation *op, Value communicator) {
+  at = op;
   builder.setInsertionPoint(op);
   loc = op->getLoc();
   arguments.assign({communicator});
@@ -122,7 +123,10 @@ LogicalResult RuntimeCalls::addRowType(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   std::optional<int32_t> dtype = runtimeDtype(type.getElementType());
   if (!dtype)
-    return failure();
+    return at->emitOpError()
+           << "moves rows of " << type.getElementType()
+           << ", and the runtime has f32, bf16, f16, i32, i64 and f8E4M3FN "
+              "only [X_DTYPE]";
   int64_t fixed = 1;
   Value elements;
   for (unsigned dim = 1; dim < type.getRank(); ++dim) {
@@ -166,6 +170,17 @@ Value RuntimeCalls::allocateLike(Value memref) {
     if (type.isDynamicDim(dim))
       sizes.push_back(size(memref, dim));
   return memref::AllocOp::create(builder, loc, plain, sizes);
+}
+
+void RuntimeCalls::addNull() {
+  add(LLVM::ZeroOp::create(builder, loc,
+                           LLVM::LLVMPointerType::get(builder.getContext())));
+}
+
+void RuntimeCalls::addI64Table(ArrayRef<int64_t> values) {
+  auto type =
+      RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
+  addConstant(DenseElementsAttr::get(type, values));
 }
 
 static bool isContiguous(Value memref) {

@@ -30,6 +30,10 @@ public:
   void addI64(int64_t value);
   void addI32(int32_t value);
   void add(mlir::Value value) { arguments.push_back(value); }
+  /// A null pointer.
+  void addNull();
+  /// A pointer to constant integers.
+  void addI64Table(llvm::ArrayRef<int64_t> values);
   /// A pointer to a constant, shared by all users in the module.
   void addConstant(mlir::DenseElementsAttr elements);
   /// A pointer to `text`, terminated by a zero byte.
@@ -42,7 +46,8 @@ public:
   void addRows(mlir::Value memref);
   /// Rows: pointer only.
   void addPointer(mlir::Value memref);
-  /// Elements in a row of `memref`, and its dtype.
+  /// Elements in a row of `memref`, and its dtype. Reports, at the op, one that
+  /// the runtime does not have (X_DTYPE).
   mlir::LogicalResult addRowType(mlir::Value memref);
 
   /// Calls `name`, declaring it if need be; the result, if `result` is a type.
@@ -71,6 +76,7 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable &symbols;
   mlir::OpBuilder builder;
+  mlir::Operation *at = nullptr;
   mlir::Location loc = mlir::UnknownLoc::get(module.getContext());
   llvm::SmallVector<mlir::Value> arguments;
   /// Temporary buffers; the second is where the contents go after the call.

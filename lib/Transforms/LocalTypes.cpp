@@ -15,6 +15,8 @@ SmallVector<StringAttr> blockAxes(Attribute encoding, unsigned dim) {
   if (auto layout = dyn_cast_or_null<LayoutAttr>(encoding)) {
     if (dim > 0 && layout.getInner())
       axes = layout.getInnerAxes(dim);
+  } else if (auto routed = dyn_cast_or_null<RoutedAttr>(encoding)) {
+    axes = innerAxes(routed.getInner(), dim);
   } else if (auto shard = dyn_cast_or_null<ShardAttr>(encoding)) {
     axes = cast<ArrayAttr>(shard.getDims()[dim]).getValue();
   }
@@ -25,6 +27,8 @@ SmallVector<StringAttr> blockAxes(Attribute encoding, unsigned dim) {
 FlatSymbolRefAttr meshOf(Attribute encoding) {
   if (auto layout = dyn_cast<LayoutAttr>(encoding))
     return layout.getMesh();
+  if (auto routed = dyn_cast<RoutedAttr>(encoding))
+    return routed.getMesh();
   return cast<ShardAttr>(encoding).getMesh();
 }
 
@@ -49,14 +53,14 @@ DenseIntElementsAttr groupsAttr(MLIRContext *context, const Mesh &mesh,
 }
 
 bool isDistributed(Type type) {
-  if (isa<BatchType>(type))
+  if (isa<BatchType, RoutingType>(type))
     return true;
   if (auto function = dyn_cast<FunctionType>(type))
     return llvm::any_of(function.getInputs(), isDistributed) ||
            llvm::any_of(function.getResults(), isDistributed);
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor &&
-         isa_and_nonnull<LayoutAttr, ShardAttr, AutoAttr>(tensor.getEncoding());
+  return tensor && isa_and_nonnull<LayoutAttr, ShardAttr, AutoAttr, RoutedAttr>(
+                       tensor.getEncoding());
 }
 
 LogicalResult LocalTypes::noteWorld(const Mesh &mesh, Operation *op) {
@@ -105,7 +109,7 @@ FailureOr<Type> LocalTypes::convertTensor(RankedTensorType type,
     if (ShapedType::isStatic(size))
       shape[dim] = size / parts;
   }
-  if (isa<LayoutAttr>(encoding))
+  if (isa<LayoutAttr, RoutedAttr>(encoding))
     shape[0] = ShapedType::kDynamic;
   return Type(RankedTensorType::get(shape, type.getElementType()));
 }
@@ -122,7 +126,9 @@ LogicalResult LocalTypes::add(Type type, Operation *op) {
   if (!isDistributed(type) || types.contains(type))
     return success();
   FailureOr<Type> local = failure();
-  if (auto batch = dyn_cast<BatchType>(type)) {
+  if (isa<RoutingType>(type)) {
+    local = Type(LocalRoutingType::get(type.getContext()));
+  } else if (auto batch = dyn_cast<BatchType>(type)) {
     local = convertBatch(batch, op);
   } else if (auto tensor = dyn_cast<RankedTensorType>(type)) {
     local = convertTensor(tensor, op);

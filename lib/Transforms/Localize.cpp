@@ -146,7 +146,9 @@ void Localize::runOnOperation() {
   // Users first, so that each op still sees the layouts of its operands.
   SmallVector<Operation *> ops;
   getOperation().walk([&](Operation *op) { ops.push_back(op); });
-  LocalizeContext context{symbols, types};
+  LocalizeContext context(symbols, types);
+  if (failed(learnRoutes(getOperation(), context)))
+    return signalPassFailure();
   for (Operation *op : llvm::reverse(ops)) {
     if (auto batch = dyn_cast<BatchOp>(op)) {
       removeBatch(batch, types);

@@ -317,7 +317,7 @@ LogicalResult localizeShuntOp(Operation *op, const LocalizeContext &context) {
       .Case([&](ExchangeCountsOp counts) {
         return localizeExchangeCounts(counts, context);
       })
-      .Default([](Operation *) { return success(); });
+      .Default([&](Operation *op) { return localizeMoeOp(op, context); });
 }
 
 } // namespace shunt

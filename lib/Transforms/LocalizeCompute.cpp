@@ -110,6 +110,9 @@ static FailureOr<Value> rowsFromBatch(Operation *op, LayoutAttr attr,
   return counts->ofThisRank(counts->rows(*layout));
 }
 
+/// Is `type` of rows of which each rank has its own number?
+static bool hasRows(Type type) { return getLayout(type) || getRouted(type); }
+
 /// Is `size` the number of rows of a tensor with the rows of `attr`?
 static bool isRowsOf(Value size, LayoutAttr attr, Operation *op,
                      const LocalizeContext &context) {
@@ -122,8 +125,23 @@ static bool isRowsOf(Value size, LayoutAttr attr, Operation *op,
   return succeeded(a) && succeeded(b) && sameRows(*a, *b);
 }
 
+/// How many rows a routing sends is known from other tensors of such rows only.
+static LogicalResult checkRoutedEmpty(tensor::EmptyOp op, RoutedAttr attr) {
+  auto dim = op.getDynamicSizes().front().getDefiningOp<tensor::DimOp>();
+  RoutedAttr source = dim ? getRouted(dim.getSource().getType()) : RoutedAttr();
+  if (source && dim.getConstantIndex() == 0 &&
+      source.getRows() == attr.getRows())
+    return success();
+  return op->emitOpError()
+         << "needs a number of rows under " << attr
+         << ", which is known at run time; take the size from a tensor.dim of "
+            "a tensor of the same rows [X_NOT_LOCAL]";
+}
+
 static LogicalResult localizeEmpty(tensor::EmptyOp op,
                                    const LocalizeContext &context) {
+  if (RoutedAttr routed = getRouted(op.getType()))
+    return checkRoutedEmpty(op, routed);
   LayoutAttr attr = getLayout(op.getType());
   if (!attr)
     return success();
@@ -153,7 +171,7 @@ static LogicalResult localizeDim(tensor::DimOp op,
     return op->emitOpError("asks for a dimension of a tensor that ranks share "
                            "by an index that is not a constant in range "
                            "[X_NOT_LOCAL]");
-  if (getLayout(type) && *index == 0) {
+  if (hasRows(type) && *index == 0) {
     for (Operation *user : op->getUsers())
       if (!isa<tensor::EmptyOp>(user)) {
         InFlightDiagnostic diag =
@@ -194,6 +212,10 @@ static LogicalResult localizeConstant(arith::ConstantOp op,
     op.setValueAttr(splat.resizeSplat(local));
     return success();
   }
+  if (getRouted(type))
+    return op->emitOpError("is a constant of routed rows, whose number is "
+                           "known at run time; fill a tensor.empty with it "
+                           "(linalg.fill) [X_NOT_LOCAL]");
   FailureOr<Value> rows = rowsFromBatch(op, getLayout(type), context);
   if (failed(rows))
     return failure();
@@ -224,7 +246,7 @@ static LogicalResult localizeIndex(linalg::IndexOp op,
         map.getResultPosition(getAffineDimExpr(op.getDim(), op.getContext()));
     if (!dim)
       continue;
-    if (*dim == 0 && getLayout(type))
+    if (*dim == 0 && hasRows(type))
       return op->emitOpError("asks for the position of a token, which is not "
                              "its row on this rank [X_NOT_LOCAL]");
     SmallVector<StringAttr> names = blockAxes(type.getEncoding(), *dim);
@@ -254,32 +276,43 @@ static LogicalResult localizeIndex(linalg::IndexOp op,
   return success();
 }
 
-/// Notes on an op whose result is partial sums while its operands are not over
-/// which groups the sums are still to be added.
-static LogicalResult markPartial(linalg::LinalgOp op,
-                                 const LocalizeContext &context) {
-  if (op->getNumResults() == 0 || op.getNumReductionLoops() == 0)
-    return success();
-  LayoutAttr result = getLayout(op->getResult(0).getType());
-  if (!result || !result.isPartial())
-    return success();
-  SmallVector<StringAttr> made(result.getPartial());
-  for (OpOperand *operand : op.getDpsInputOperands())
-    if (LayoutAttr layout = getLayout(operand->get().getType()))
-      llvm::erase_if(made, [&](StringAttr axis) {
-        return llvm::is_contained(layout.getPartial(), axis);
-      });
+static ArrayRef<StringAttr> partialNames(Type type) {
+  if (LayoutAttr layout = getLayout(type))
+    return layout.getPartial();
+  RoutedAttr routed = getRouted(type);
+  return routed ? routed.getPartial() : ArrayRef<StringAttr>();
+}
+
+LogicalResult markPartial(Operation *op, FlatSymbolRefAttr meshName,
+                          ArrayRef<StringAttr> made,
+                          const LocalizeContext &context) {
   if (made.empty())
     return success();
   Resolver resolver(op, context.symbols);
-  FailureOr<Mesh> mesh = resolver.mesh(result.getMesh());
+  FailureOr<Mesh> mesh = resolver.mesh(meshName);
   if (failed(mesh))
     return failure();
   FailureOr<AxisList> axes = resolver.axes(*mesh, made);
   if (failed(axes))
     return failure();
-  op->setAttr("shunt.partial", groupsAttr(op.getContext(), *mesh, *axes));
+  op->setAttr("shunt.partial", groupsAttr(op->getContext(), *mesh, *axes));
   return success();
+}
+
+/// Marks a linalg op whose result is partial sums while its operands are not.
+static LogicalResult markLinalg(linalg::LinalgOp op,
+                                const LocalizeContext &context) {
+  if (op->getNumResults() == 0 || op.getNumReductionLoops() == 0)
+    return success();
+  Type result = op->getResult(0).getType();
+  SmallVector<StringAttr> made(partialNames(result));
+  if (made.empty())
+    return success();
+  for (OpOperand *operand : op.getDpsInputOperands())
+    llvm::erase_if(made, [&](StringAttr axis) {
+      return llvm::is_contained(partialNames(operand->get().getType()), axis);
+    });
+  return markPartial(op, meshOf(encodingOf(result)), made, context);
 }
 
 LogicalResult localizeComputeOp(Operation *op, const LocalizeContext &context) {
@@ -293,7 +326,7 @@ LogicalResult localizeComputeOp(Operation *op, const LocalizeContext &context) {
       .Case(
           [&](linalg::IndexOp index) { return localizeIndex(index, context); })
       .Case([&](linalg::LinalgOp compute) {
-        return markPartial(compute, context);
+        return markLinalg(compute, context);
       })
       .Default([](Operation *) { return success(); });
 }

@@ -9,13 +9,27 @@
 
 #include "LocalCounts.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace shunt {
+
+/// What the dispatches and combines of a routing ask of it.
+struct RouteDemands {
+  bool rankMajor = false;
+  MoeScore score = MoeScore::None;
+  MoeOrder order = MoeOrder::Slot;
+};
 
 /// What the parts of the pass share. Ops are rewritten while values still have
 /// their types of the collective level; the pass changes these at the end.
 struct LocalizeContext {
+  LocalizeContext(mlir::SymbolTableCollection &symbols, const LocalTypes &types)
+      : symbols(symbols), types(types) {}
+
   mlir::SymbolTableCollection &symbols;
   const LocalTypes &types;
+  /// Of each shunt.route.
+  llvm::DenseMap<mlir::Operation *, RouteDemands> routes;
 
   mlir::RankedTensorType localType(mlir::Value value) const {
     return llvm::cast<mlir::RankedTensorType>(types(value.getType()));
@@ -31,6 +45,21 @@ mlir::Value emptyRows(mlir::OpBuilder &builder, mlir::Location loc,
 /// Replaces an op of the shunt dialect other than a symbol.
 mlir::LogicalResult localizeShuntOp(mlir::Operation *op,
                                     const LocalizeContext &context);
+
+/// Learns what is asked of each routing. Reports users that disagree and
+/// routings that leave the block that makes them (X_ROUTING).
+mlir::LogicalResult learnRoutes(mlir::ModuleOp module,
+                                LocalizeContext &context);
+/// Replaces route, dispatch, expert_matmul and combine; any other op stays.
+mlir::LogicalResult localizeMoeOp(mlir::Operation *op,
+                                  const LocalizeContext &context);
+
+/// Notes on `op`, which makes partial sums, over which groups they are still to
+/// be added: those over the axes `made`.
+mlir::LogicalResult markPartial(mlir::Operation *op,
+                                mlir::FlatSymbolRefAttr mesh,
+                                llvm::ArrayRef<mlir::StringAttr> made,
+                                const LocalizeContext &context);
 
 /// Reports an op with distributed values whose meaning for one rank is not
 /// known, or that a pass should have removed before.

@@ -36,3 +36,12 @@ func.func @function_as_value() {
   func.call_indirect %f() : () -> ()
   return
 }
+
+// -----
+
+func.func @routing_passed_on(%ids: memref<?x2xi32>) -> !shunt.local.routing {
+  %r = shunt.local.route ins(%ids : memref<?x2xi32>) groups dense<[[0, 1]]> : tensor<1x2xi64>
+    experts 2 algorithm all_to_all placement even {score = #shunt<score none>}
+  // expected-error @below {{passes a routing on; use it in the function of its shunt.local.route [X_ROUTING]}}
+  return %r : !shunt.local.routing
+}

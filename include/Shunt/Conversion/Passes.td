@@ -31,13 +31,15 @@ def ConvertShuntToRuntime : Pass<"convert-shunt-to-runtime", "mlir::ModuleOp"> {
     Runs after bufferization and deallocation. Buffers that are not contiguous
     are copied around the call, and other copies of such buffers become
     linalg.copy. Meshes, clusters and the notes of shunt-localize go, except
-    `shunt.world` on the module: what runs the program asks for it. Refuses ops of other levels, and functions
-    taken as values.
+    `shunt.world` on the module: what runs the program asks for it.
+    `shunt.local.expert_matmul` becomes a loop over the rank's experts with a
+    linalg.matmul of each one's rows. Refuses ops of other levels, functions
+    taken as values, and routings that are passed on.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::arith::ArithDialect",
                            "mlir::linalg::LinalgDialect",
                            "mlir::memref::MemRefDialect",
-                           "mlir::func::FuncDialect"];
+                           "mlir::func::FuncDialect", "mlir::scf::SCFDialect"];
 }
 
 #endif // SHUNT_CONVERSION_PASSES_TD
