@@ -30,9 +30,14 @@ std::string countsText(const std::vector<int64_t> &counts) {
 
 std::string ranksText(const RankList &ranks) { return listed(ranks, '{', '}'); }
 
+std::string tokenText(int64_t token) {
+  std::string name = "token " + std::to_string(token % kRoutedBase);
+  return isRoutedToken(token) ? "the routed row of " + name : name;
+}
+
 std::string rowText(int64_t token, int64_t row, Rank rank) {
-  return "token " + std::to_string(token) + " (row " + std::to_string(row) +
-         " of rank " + std::to_string(rank) + ")";
+  return tokenText(token) + " (row " + std::to_string(row) + " of rank " +
+         std::to_string(rank) + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,11 +98,16 @@ HeldRows Ownership::complete(const std::vector<RowRun> &runs,
   return rows;
 }
 
+int64_t Ownership::partialOf(RankList group, Rank rank) {
+  if (group.size() == 1)
+    return kComplete;
+  std::sort(group.begin(), group.end());
+  return partialSum({std::move(group), {rank}});
+}
+
 HeldRows Ownership::contribution(const OwnedRows &rows, const RankList &group,
                                  Rank rank) {
-  RankList members = group;
-  std::sort(members.begin(), members.end());
-  int64_t sum = members.size() == 1 ? kComplete : partialSum({members, {rank}});
+  int64_t sum = partialOf(group, rank);
   auto result = std::make_shared<OwnedRows>();
   for (const OwnedRun &run : rows)
     appendRun(*result, {run.token, run.rows, run.stage, sum});
@@ -150,11 +160,10 @@ MaybeError Ownership::checkTokens(Rank rank, const OwnedRows &rows,
     const OwnedRun &got = zip.step()[0], &want = zip.step()[1];
     if (got.token != want.token)
       return blame({got.stage},
-                   {code, "has token " + std::to_string(got.token) +
-                              " in row " + std::to_string(zip.firstRow()) +
-                              " of rank " + std::to_string(rank) +
-                              " where token " + std::to_string(want.token) +
-                              " belongs"});
+                   {code, "has " + tokenText(got.token) + " in row " +
+                              std::to_string(zip.firstRow()) + " of rank " +
+                              std::to_string(rank) + " where " +
+                              tokenText(want.token) + " belongs"});
   }
   int64_t has = numRows(rows), wants = numRows(wanted);
   if (has != wants) {
@@ -199,8 +208,8 @@ Result<HeldRows> Ownership::combine(int64_t op, Rank rank,
         return blame(
             {runs[0].stage, run.stage},
             {"X_RESIDUAL_ROWS",
-             "combines token " + std::to_string(runs[0].token) +
-                 " with token " + std::to_string(run.token) + " in row " +
+             "combines " + tokenText(runs[0].token) + " with " +
+                 tokenText(run.token) + " in row " +
                  std::to_string(zip.firstRow()) + " of rank " +
                  std::to_string(rank) +
                  "; slice or gather one operand to the rows of the other"});

@@ -310,6 +310,9 @@ LogicalResult Interpreter::runDim(tensor::DimOp op) {
   }
   const Facts &source = factsOf(op.getSource());
   auto sizeOf = [&](const Fact &fact) {
+    if (*index == 0 && fact.kind == Fact::Rows && !fact.held->empty() &&
+        isRoutedToken(fact.held->front().token))
+      return Fact::unknown(false);
     if (*index == 0 && fact.kind == Fact::Rows)
       return Fact::constant(IntegerAttr::get(result, numRows(*fact.held)));
     if (*index == 0 && fact.kind == Fact::Blank && fact.numRows >= 0)

@@ -21,6 +21,7 @@ struct Fact {
     Constant, ///< a number or a table
     Blank,    ///< a tensor without tokens of its own: `rows` rows or -1
     Rows,     ///< rows of tokens
+    Routing,  ///< a routing, by its number
   };
 
   static Fact unknown(bool uniform) {
@@ -48,6 +49,13 @@ struct Fact {
     return fact;
   }
 
+  static Fact routing(int64_t number) {
+    Fact fact;
+    fact.kind = Routing;
+    fact.numRows = number;
+    return fact;
+  }
+
   bool operator==(const Fact &o) const {
     return kind == o.kind && uniform == o.uniform && value == o.value &&
            numRows == o.numRows && zero == o.zero &&
@@ -62,6 +70,15 @@ struct Fact {
   /// Of `Blank`: adding it changes nothing.
   bool zero = false;
   HeldRows held;
+};
+
+/// A routing of one group of ranks.
+struct Routed {
+  /// The same for groups whose ids are the same.
+  int64_t number;
+  RankList group;
+  /// Of each member: the tokens that it routes.
+  std::vector<HeldRows> ids;
 };
 
 /// What is known of a value on all ranks: one fact for all, or one for each.

@@ -112,11 +112,16 @@ Facts Interpreter::join(Operation *op, const Facts &a, const Facts &b,
   return oneForAll ? Facts(joined.front()) : Facts(std::move(joined));
 }
 
+bool isCollective(Operation *op) {
+  return isa<LocalAllGatherOp, LocalReduceScatterOp, LocalAllReduceOp,
+             LocalAllToAllOp, LocalRouteOp, LocalDispatchOp, LocalCombineOp>(
+      op);
+}
+
 bool Interpreter::communicates(Region &region) {
   return region
       .walk([&](Operation *op) {
-        if (isa<LocalAllGatherOp, LocalReduceScatterOp, LocalAllReduceOp,
-                LocalAllToAllOp>(op))
+        if (isCollective(op))
           return WalkResult::interrupt();
         if (auto call = dyn_cast<func::CallOp>(op))
           if (auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
@@ -139,8 +144,7 @@ bool Interpreter::communicates(Region &region) {
 LogicalResult Interpreter::mayLeave(Operation *where, Region &region) {
   Operation *collective = where;
   region.walk([&](Operation *op) {
-    if (!isa<LocalAllGatherOp, LocalReduceScatterOp, LocalAllReduceOp,
-             LocalAllToAllOp, func::CallOp>(op))
+    if (!isCollective(op) && !isa<func::CallOp>(op))
       return WalkResult::advance();
     collective = op;
     return WalkResult::interrupt();

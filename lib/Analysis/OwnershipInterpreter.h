@@ -19,6 +19,9 @@
 
 namespace shunt {
 
+/// Do the members of a group wait for each other in `op`?
+bool isCollective(mlir::Operation *op);
+
 /// `attr` as it is written.
 std::string printed(mlir::Attribute attr);
 
@@ -87,6 +90,21 @@ private:
                        llvm::StringRef code);
   bool isContinued(Operation *op, const Groups &groups);
 
+  //===--- Routing (OwnershipMoe.cpp) ---===//
+  LogicalResult runRoute(LocalRouteOp op);
+  LogicalResult runDispatch(LocalDispatchOp op);
+  LogicalResult runExpertMatmul(LocalExpertMatmulOp op);
+  LogicalResult runCombine(LocalCombineOp op);
+  /// The rows that a rank of `routing` receives, as made by `stage`.
+  HeldRows routedRows(const Routed &routing, Stage stage);
+  /// Null when it is not known.
+  const Routed *routingOf(Value routing, Rank rank);
+  LogicalResult checkRouting(Operation *op, Value routing);
+  LogicalResult checkRouted(Operation *op, Rank rank, const OwnedRows &rows,
+                            const Routed &routing);
+  std::optional<RankList> combinedGroup(Value routing, Rank rank,
+                                        const std::vector<RankList> &groups);
+
   //===--- Compute (OwnershipCompute.cpp) ---===//
   LogicalResult runCompute(Operation *op);
   LogicalResult runLinalg(mlir::linalg::LinalgOp op);
@@ -140,6 +158,8 @@ private:
   llvm::SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int64_t> ids;
   llvm::SmallVector<Operation *> calls;
+  std::vector<Routed> routings;
+  std::map<std::vector<int64_t>, int64_t> routingNumbers;
   Proof counted;
 };
 

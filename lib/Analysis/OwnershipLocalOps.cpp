@@ -378,6 +378,8 @@ LogicalResult Interpreter::runTable(Operation *op) {
 }
 
 LogicalResult Interpreter::runLocal(Operation *op) {
+  if (isa<LocalReleaseOp>(op))
+    return success();
   if (op->getNumResults() != 1) {
     if (isa<DestinationStyleOpInterface>(op))
       return notProved(op, "works on memrefs; prove the program before it is "
@@ -392,6 +394,16 @@ LogicalResult Interpreter::runLocal(Operation *op) {
       .Case([&](LocalAllReduceOp reduce) { return runAllReduce(reduce); })
       .Case([&](LocalAllToAllOp exchange) { return runAllToAll(exchange); })
       .Case([&](LocalPermuteOp permute) { return runPermute(permute); })
+      .Case([&](LocalRouteOp route) { return runRoute(route); })
+      .Case([&](LocalDispatchOp send) { return runDispatch(send); })
+      .Case(
+          [&](LocalExpertMatmulOp product) { return runExpertMatmul(product); })
+      .Case([&](LocalCombineOp sum) { return runCombine(sum); })
+      // How many rows come depends on the routing.
+      .Case([&](LocalRoutedRowsOp rows) {
+        facts[rows.getResult()] = Fact::unknown(false);
+        return success();
+      })
       .Case<LocalSumCellsOp, LocalCellCountsOp, LocalPartCountsOp>(
           [&](auto table) { return runTable(table); })
       .Case([&](RankOp rankOp) {

@@ -28,6 +28,16 @@ inline void appendRun(OwnedRows &rows, const OwnedRun &run) {
   rows.push_back(run);
 }
 
+/// Rows that a routing sends are numbered by their tokens, apart from these and
+/// from the rows of other routings.
+constexpr int64_t kRoutedBase = int64_t(1) << 44;
+inline int64_t routedToken(int64_t routing, int64_t token) {
+  return (routing + 1) * kRoutedBase + token;
+}
+inline bool isRoutedToken(int64_t token) { return token >= kRoutedBase; }
+/// The routing of a routed row; -1 for a token.
+inline int64_t numberOfRouted(int64_t token) { return token / kRoutedBase - 1; }
+
 /// Walks several lists at once, in the longest steps in which no list changes
 /// its run. Ends with the shortest list.
 class Zip {
@@ -76,6 +86,8 @@ private:
 /// `[5, 3]` and `{0, 1}`; long lists are cut.
 std::string countsText(const std::vector<int64_t> &counts);
 std::string ranksText(const RankList &ranks);
+/// `token 4`, `the routed row of token 4`
+std::string tokenText(int64_t token);
 /// `token 4 (row 0 of rank 1)`
 std::string rowText(int64_t token, int64_t row, Rank rank);
 

@@ -102,6 +102,9 @@ public:
   /// it is alone.
   HeldRows contribution(const OwnedRows &rows, const RankList &group,
                         Rank rank);
+  /// The number of the sum over `group` to which `rank` alone contributes;
+  /// `kComplete` when it is alone.
+  int64_t partialOf(RankList group, Rank rank);
   /// The rows of `rank` from `first` on.
   static HeldRows part(const OwnedRows &rows, int64_t first, int64_t count);
 
