@@ -298,9 +298,34 @@ FailureOr<Buffer> Program::localInput(Type type, const LocalPart &part,
   return input;
 }
 
-Buffer Program::makeInput(unsigned index, uint64_t seed) const {
+Result<Buffer> Program::makeExpertIds(Type type, int64_t experts, uint64_t seed,
+                                      const RoutingSource &routing) const {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!getLayout(type) || tensor.getRank() != 2 || tensor.isDynamicDim(1))
+    return Error{"E_ROUTING", "an argument with shunt.experts is no tensor of "
+                              "tokens with a static number of ids each"};
+  int64_t topK = tensor.getDimSize(1);
+  Result<std::vector<int32_t>> ids =
+      readExpertIds(routing, theBatch->totalValid(), experts, topK, seed);
+  if (!ids)
+    return ids.error();
+  Buffer input =
+      makeZeros(logicalShape(type), *elementTypeOf(tensor.getElementType()));
+  int64_t next = 0, row = 0;
+  for (auto [rows, valid] :
+       llvm::zip(theBatch->partRows(), theBatch->partValid()))
+    for (int64_t i = 0; i < rows; ++i, ++row)
+      for (int64_t k = 0; k < topK; ++k)
+        setElement(input, row * topK + k, i < valid ? (*ids)[next++] : -1);
+  return input;
+}
+
+Result<Buffer> Program::makeInput(unsigned index, uint64_t seed,
+                                  const RoutingSource &routing) const {
   func::FuncOp entry = this->entry;
   Type type = entry.getArgumentTypes()[index];
+  if (auto attr = entry.getArgAttrOfType<IntegerAttr>(index, "shunt.experts"))
+    return makeExpertIds(type, attr.getInt(), seed, routing);
   if (isa<BatchType>(type)) {
     Buffer counts = makeZeros({theBatch->spec().numParts()}, ElementType::I64);
     for (auto [i, rows] : llvm::enumerate(theBatch->partRows()))

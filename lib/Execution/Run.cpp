@@ -147,6 +147,23 @@ void collect(Buffer &whole, const Buffer &piece, const LocalPart &part) {
                 whole.data.data() + part.logicalIndex(i, whole.shape) * bytes);
 }
 
+/// Which rows a capacity drops depends on the ranks that they come from.
+llvm::Error checkComparable(ModuleOp module) {
+  llvm::Error result = llvm::Error::success();
+  module.walk([&](RouteOp op) {
+    if (op.getOverflow() == MoeOverflow::Error)
+      return WalkResult::advance();
+    InFlightDiagnostic diag =
+        op.emitOpError() << "drops rows over a capacity of each source rank, "
+                            "so one rank alone drops others; run it without "
+                            "--check [E_OPTION]";
+    result = joinErrors(std::move(result),
+                        createStringError("the program cannot be compared"));
+    return WalkResult::interrupt();
+  });
+  return result;
+}
+
 } // namespace
 
 Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
@@ -157,15 +174,22 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
   func::FuncOp entry = program->function();
   FunctionType type = entry.getFunctionType();
 
+  if (options.check)
+    if (llvm::Error error = checkComparable(*own))
+      return std::move(error);
   std::vector<Buffer> inputs;
   for (unsigned i = 0; i < type.getNumInputs(); ++i) {
     auto given = options.inputs.find(i);
     if (given == options.inputs.end()) {
-      inputs.push_back(program->makeInput(i, options.seed));
+      Result<Buffer> made =
+          program->makeInput(i, options.seed, options.routing);
+      if (!made)
+        return createStringError(made.error().str());
+      inputs.push_back(std::move(*made));
       continue;
     }
     std::vector<int64_t> want = isa<BatchType>(type.getInput(i))
-                                    ? program->makeInput(i, 0).shape
+                                    ? program->makeInput(i, 0)->shape
                                     : program->logicalShape(type.getInput(i));
     if (given->second.shape != want)
       return createStringError(

@@ -6,11 +6,15 @@
 
 #include "Shunt/Frontend/LayerStack.h"
 
+#include "Shunt/Core/RoutingVolume.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <array>
 
 using namespace llvm;
 
@@ -80,7 +84,14 @@ private:
   Value add(const Value &a, const Value &b);
 
   Value attention(const Value &x);
-  Value moe(const Value &x);
+  /// Each group of ep gathers its rows and computes its experts on all of them.
+  Value gatheredMoe(const Value &x);
+  /// Each rank's rows go to their experts and back.
+  Value dispatchedMoe(const Value &x);
+  Value expertMatmul(const Value &routing, const Value &rows,
+                     const Value &weights, const Twine &type);
+  /// Gate, up and down; the experts are not split where ep does not divide.
+  std::array<Value, 3> expertWeights();
   Value denseMlp(const Value &x);
 
   const LayerStack &stack;
@@ -213,16 +224,15 @@ Writer::Value Writer::add(const Value &a, const Value &b) {
 }
 
 /// In a body: `%silu` = `%x` · sigmoid(`%x`), f32.
-constexpr StringLiteral kSilu = "%neg = arith.negf %x : f32\n"
-                                "%exp = math.exp %neg : f32\n"
-                                "%den = arith.addf %exp, %one : f32\n"
-                                "%silu = arith.divf %x, %den : f32\n";
+#define SILU                                                                   \
+  "%neg = arith.negf %x : f32\n"                                               \
+  "%exp = math.exp %neg : f32\n"                                               \
+  "%den = arith.addf %exp, %one : f32\n"                                       \
+  "%silu = arith.divf %x, %den : f32\n"
+constexpr StringLiteral kSilu = SILU;
 /// `%gated` = silu(`%x`) · `%up`.
-constexpr StringLiteral kGated = "%neg = arith.negf %x : f32\n"
-                                 "%exp = math.exp %neg : f32\n"
-                                 "%den = arith.addf %exp, %one : f32\n"
-                                 "%silu = arith.divf %x, %den : f32\n"
-                                 "%gated = arith.mulf %silu, %up : f32\n";
+constexpr StringLiteral kGated = SILU "%gated = arith.mulf %silu, %up : f32\n";
+#undef SILU
 
 Writer::Value Writer::attention(const Value &x) {
   Value rows = redistribute(norm(x), tokens(h(dt), "#attn"), "pre_attention");
@@ -259,22 +269,78 @@ Writer::Value Writer::denseMlp(const Value &x) {
   return add(x, redistribute(out, x.type, "post_dense"));
 }
 
-Writer::Value Writer::moe(const Value &x) {
+std::array<Writer::Value, 3> Writer::expertWeights() {
+  bool even =
+      stack.experts % stack.moe->axes()[*stack.moe->axisIndex("ep")].size == 0;
+  StringRef experts = even ? "[ep]" : "[]";
+  std::string e = std::to_string(stack.experts);
+  std::string f = std::to_string(stack.expertInner);
+  std::string column =
+      ("tensor<" + Twine(e) + "x" + Twine(stack.hidden) + "x" + f + "x" + dt +
+       ", #shunt.shard<@moe, [" + experts + ", [], [tp]]>>")
+          .str();
+  Value gate = argument(column), up = argument(column);
+  Value down = argument("tensor<" + Twine(e) + "x" + f + "x" + h(dt) +
+                        ", #shunt.shard<@moe, [" + experts + ", [tp], []]>>");
+  return {gate, up, down};
+}
+
+Writer::Value Writer::expertMatmul(const Value &routing, const Value &rows,
+                                   const Value &weights, const Twine &type) {
+  Value result = fresh(type);
+  os << result.name << " = shunt.expert_matmul " << rows.name << ", "
+     << weights.name << " via " << routing.name << " : !routing, " << rows.type
+     << ", " << weights.type << " -> " << result.type << "\n";
+  return result;
+}
+
+Writer::Value Writer::dispatchedMoe(const Value &x) {
+  Value rows = redistribute(norm(x), tokens(h(dt), "#moe_rows"), "pre_moe");
+  std::string k = std::to_string(stack.topK);
+  Value id = redistribute(ids, tokens(k + "xi32", "#moe_rows"), "routing");
+  Value score =
+      redistribute(scores, tokens(k + "xf32", "#moe_rows"), "routing");
+  bool even =
+      stack.experts % stack.moe->axes()[*stack.moe->axisIndex("ep")].size == 0;
+  auto step = [&](StringRef name) {
+    return formatv("{{step = \"{0}@{1}\"}", name, block).str();
+  };
+  Value routing = fresh("!routing");
+  os << routing.name << " = shunt.route " << id.name << " scores(" << score.name
+     << " : " << score.type << ") in %batch "
+     << (stack.dispatch == "auto" ? "" : "algorithm " + stack.dispatch + " ")
+     << "placement " << (even ? "even" : "balanced") << " " << step("dispatch")
+     << " : " << id.type << ", !batch -> !routing\n";
+  Value sent = fresh(tokens(h(dt), "#moe_routed"));
+  os << sent.name << " = shunt.dispatch " << rows.name << " via "
+     << routing.name << " " << step("dispatch") << " : !routing, " << rows.type
+     << " -> " << sent.type << "\n";
+  auto [wGate, wUp, wDown] = expertWeights();
+  std::string inner =
+      tokens(Twine(stack.expertInner) + "x" + dt, "#moe_routed_inner");
+  Value gate = expertMatmul(routing, sent, wGate, inner);
+  Value up = expertMatmul(routing, sent, wUp, inner);
+  Value active =
+      elementwise({gate, up}, {"x", "up"}, inner, 2, kGated, "%gated");
+  Value made = expertMatmul(routing, active, wDown,
+                            tokens(h(dt), "#moe_routed_partial"));
+  Value out = fresh(tokens(h(dt), "#moe_rows_partial"));
+  os << out.name << " = shunt.combine " << made.name << " via " << routing.name
+     << " " << step("combine") << " : !routing, " << made.type << " -> "
+     << out.type << "\n";
+  return add(x, redistribute(out, x.type, "post_moe"));
+}
+
+Writer::Value Writer::gatheredMoe(const Value &x) {
   Value rows = redistribute(norm(x), tokens(h(dt), "#moe"), "pre_moe");
   std::string k = std::to_string(stack.topK);
   Value id = redistribute(ids, tokens(k + "xi32", "#moe"), "routing");
   Value score = redistribute(scores, tokens(k + "xf32", "#moe"), "routing");
   std::string e = std::to_string(stack.experts);
   std::string f = std::to_string(stack.expertInner);
-  std::string column =
-      ("tensor<" + Twine(e) + "x" + Twine(stack.hidden) + "x" + f + "x" + dt +
-       ", #shunt.shard<@moe, [[ep], [], [tp]]>>")
-          .str();
-  Value wGate = argument(column), wUp = argument(column);
-  Value wDown = argument("tensor<" + Twine(e) + "x" + f + "x" + h(dt) +
-                         ", #shunt.shard<@moe, [[ep], [tp], []]>>");
+  auto [wGate, wUp, wDown] = expertWeights();
   std::string inner = tokens(e + "x" + f + "xf32", "#moe_inner");
-  auto project = [&](const Value &weight) {
+  auto project = [&, rows = rows](const Value &weight) {
     return generic({rows, weight}, zeros(rows, inner), {"x", "weight", "sum"},
                    {"(t, e, f, h) -> (t, h)", "(t, e, f, h) -> (e, h, f)",
                     "(t, e, f, h) -> (t, e, f)"},
@@ -316,15 +382,17 @@ std::string Writer::module() {
   Value input = argument(tokens(h(dt), "#attn"));
   if (is_contained(stack.blocks, BlockKind::Moe)) {
     std::string k = std::to_string(stack.topK);
-    ids = argument(tokens(k + "xi32", "#attn"),
-                   formatv("{{shunt.range = {0} : i64}", stack.experts).str());
+    ids =
+        argument(tokens(k + "xi32", "#attn"),
+                 formatv("{{shunt.experts = {0} : i64}", stack.experts).str());
     scores = argument(tokens(k + "xf32", "#attn"));
   }
   Value x = redistribute(input, tokens(h(dt), "#shunt.auto"), "pre_attention");
   for (BlockKind kind : stack.blocks) {
     x = kind == BlockKind::Attention ? attention(x)
-        : kind == BlockKind::Moe     ? moe(x)
-                                     : denseMlp(x);
+        : kind == BlockKind::Dense   ? denseMlp(x)
+        : stack.dispatch.empty()     ? gatheredMoe(x)
+                                     : dispatchedMoe(x);
     ++block;
   }
   Value result = redistribute(norm(x), input.type, "final");
@@ -339,7 +407,21 @@ std::string Writer::module() {
   layout("attn", "attn", "tokens = [dp, cp]");
   layout("attn_heads", "attn", "tokens = [dp, cp], inner = [[tp]]");
   layout("attn_partial", "attn", "tokens = [dp, cp], partial = [tp]");
-  if (stack.moe) {
+  if (stack.moe && !stack.dispatch.empty()) {
+    auto routed = [&](StringRef alias, StringRef rest) {
+      out << "#" << alias
+          << " = #shunt.routed<@moe, tokens = [dp, ep], over = [ep]" << rest
+          << ">\n";
+    };
+    layout("moe_rows", "moe", "tokens = [dp, ep]");
+    layout("moe_rows_partial", "moe", "tokens = [dp, ep], partial = [tp]");
+    routed("moe_routed", "");
+    routed("moe_routed_inner", ", inner = [[tp]]");
+    routed("moe_routed_partial", ", partial = [tp]");
+    out << formatv("!routing = !shunt.routing<@moe, tokens = [dp, ep], over = "
+                   "[ep], experts = {0}, top_k = {1}>\n",
+                   stack.experts, stack.topK);
+  } else if (stack.moe) {
     layout("moe", "moe", "tokens = [dp]");
     layout("moe_inner", "moe", "tokens = [dp], inner = [[ep], [tp]]");
     layout("moe_experts", "moe", "tokens = [dp], inner = [[ep]]");
@@ -356,7 +438,12 @@ std::string Writer::module() {
   if (batch.spec().split.rule != SplitRule::Balanced)
     out << ", split = \"" << toString(batch.spec().split) << "\"";
   out << ">\n\n";
-  out << "shunt.cluster @cluster {ranks_per_node = " << stack.attn().world()
+  out << "shunt.cluster @cluster {";
+  if (stack.nodes != 1)
+    out << "nodes = " << stack.nodes << " : i64, ";
+  if (!stack.cluster.empty())
+    out << "preset = \"" << stack.cluster << "\", ";
+  out << "ranks_per_node = " << stack.attn().world() / stack.nodes
       << " : i64}\n";
   out << "shunt.mesh @attn on @cluster <" << axesText(stack.attn()) << ">\n";
   if (stack.moe)
@@ -411,8 +498,12 @@ Result<std::string> layerStackProgram(const LayerStack &stack) {
                               "are given; add --dense dp=,tp="};
   }
   if (stack.moe) {
-    checks.push_back(
-        checkDivides("the number of experts", stack.experts, *stack.moe, "ep"));
+    if (stack.dispatch.empty())
+      checks.push_back(checkDivides("the number of experts", stack.experts,
+                                    *stack.moe, "ep"));
+    else if (stack.dispatch != "auto")
+      if (auto known = parseDispatchAlgorithm(stack.dispatch); !known)
+        return known.error();
     checks.push_back(checkDivides("an expert's inner size", stack.expertInner,
                                   *stack.moe, "tp"));
   }
@@ -422,6 +513,10 @@ Result<std::string> layerStackProgram(const LayerStack &stack) {
   for (const MaybeError &error : checks)
     if (error)
       return *error;
+  if (stack.nodes < 1 || stack.attn().world() % stack.nodes != 0)
+    return Error{"E_SIZE", formatv("{0} ranks cannot be shared equally by {1} "
+                                   "nodes; take nodes that divide them",
+                                   stack.attn().world(), stack.nodes)};
   if (stack.hidden < 1 || stack.topK < 1 || stack.topK > stack.experts)
     return Error{"E_SIZE",
                  formatv("hidden={0}, top_k={1} and experts={2} must be at "

@@ -53,14 +53,14 @@ ClusterOp Resolver::clusterOf(MeshOp meshOp) {
   return cluster;
 }
 
-FailureOr<int64_t> Resolver::ranksPerNode(FlatSymbolRefAttr name) {
+FailureOr<ClusterOp> Resolver::cluster(FlatSymbolRefAttr name) {
   MeshOp meshOp = this->meshOp(name);
   if (!meshOp)
     return (void)mesh(name), failure();
   ClusterOp cluster = clusterOf(meshOp);
   if (!cluster)
     return failure();
-  return int64_t(cluster.getRanksPerNode());
+  return cluster;
 }
 
 FailureOr<Mesh> Resolver::mesh(MeshOp meshOp) {

@@ -114,9 +114,8 @@ LogicalResult learnRoutes(ModuleOp module, LocalizeContext &context) {
 static LogicalResult localizeRoute(RouteOp op, const LocalizeContext &context) {
   Resolver resolver(op, context.symbols);
   FailureOr<RoutingGroup> group = routingGroup(resolver, op.getType());
-  FailureOr<int64_t> ranksPerNode =
-      resolver.ranksPerNode(op.getType().getMesh());
-  if (failed(group) || failed(ranksPerNode))
+  FailureOr<ClusterOp> cluster = resolver.cluster(op.getType().getMesh());
+  if (failed(group) || failed(cluster))
     return failure();
   std::optional<MoeAlgorithm> algorithm = op.getAlgorithm();
   if (group->size() == 1)
@@ -133,8 +132,8 @@ static LogicalResult localizeRoute(RouteOp op, const LocalizeContext &context) {
       op.getType().getExperts(), *algorithm, op.getPlacement(),
       op.getTableAttr(), demands.score, demands.order, op.getOverflow(),
       op.getCapacityAttr(), op.getBoundAttr(), op.getAlignment(),
-      nodeSizeOf(*group, *ranksPerNode), op.getPadEmpty(), demands.rankMajor,
-      op.getStepAttr());
+      nodeSizeOf(*group, cluster->getRanksPerNode()), op.getPadEmpty(),
+      demands.rankMajor, op.getStepAttr());
   // The order of rows over capacity asks for scores that no sum needs.
   if (op.getOverflow() == MoeOverflow::DropLowest && !local.getScores())
     local.getScoresMutable().assign(op.getScores());

@@ -7,12 +7,14 @@
 #include "Shunt/Transforms/Passes.h"
 
 #include "Shunt/Analysis/CollectiveText.h"
+#include "Shunt/Analysis/DispatchChoice.h"
 #include "Shunt/Analysis/GivenCounts.h"
 #include "Shunt/Analysis/LayoutRules.h"
 #include "Shunt/Analysis/Transition.h"
 
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -167,6 +169,44 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
     for (RedistributeOp op : ops)
       if (failed(plan(op, symbols)))
         return signalPassFailure();
+    WalkResult routes = module.walk([&](RouteOp op) {
+      return failed(plan(op, symbols)) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+    });
+    if (routes.wasInterrupted())
+      signalPassFailure();
+  }
+
+  /// Chooses how the rows of a routing travel, where that is not stated.
+  LogicalResult plan(RouteOp op, SymbolTableCollection &symbols) {
+    if (op.getAlgorithm())
+      return success();
+    FailureOr<std::vector<DispatchEstimate>> estimates =
+        estimateDispatch(op, symbols);
+    if (failed(estimates))
+      return failure();
+    if (estimates->empty()) {
+      op.setAlgorithm(MoeAlgorithm::AllToAll);
+      return success();
+    }
+    const DispatchEstimate &best = estimates->front();
+    op.setAlgorithm(best.algorithm);
+    std::string others;
+    for (const DispatchEstimate &other : llvm::drop_begin(*estimates))
+      others += llvm::formatv("{0}{1} {2:F1} us", others.empty() ? "" : ", ",
+                              stringifyMoeAlgorithm(other.algorithm),
+                              other.seconds * 1e6);
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("Routed")
+                                    .category("shunt-plan")
+                                    .function(functionName(op)))
+        << remark::add("{0}: {1}, {2:F1} us expected",
+                       op.getStep().value_or("route").str(),
+                       stringifyMoeAlgorithm(best.algorithm).str(),
+                       best.seconds * 1e6)
+        << remark::reason("least time for uniform routing; others: {0}", others)
+        << remark::metric("bytes", int64_t(best.bytes))
+        << remark::metric("far_bytes", int64_t(best.farBytes));
+    return success();
   }
 
   LogicalResult plan(RedistributeOp op, SymbolTableCollection &symbols) {

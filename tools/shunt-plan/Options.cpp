@@ -65,7 +65,20 @@ OPTION(ffnFlag, "ffn", "", "N",
 OPTION(expertFfnFlag, "expert-ffn", "", "N",
        "Inner size of one expert (default: from --hidden)");
 OPTION(expertsFlag, "experts", "", "E", "Experts (default: two per ep rank)");
+OPTION(expertsPerFlag, "experts-per", "all", "all|rank",
+       "What --experts counts: those of all ranks, or of one ep rank");
 OPTION(topKFlag, "top-k", "", "K", "Experts per token (default: 2)");
+OPTION(dispatchFlag, "dispatch", "",
+       "auto|all_gather|all_to_all|all_to_all_dedup|hierarchical",
+       "Send each row to its experts (default: gather all rows of an expert "
+       "group)");
+OPTION(routingFlag, "routing", "", "uniform|zipf:S|file",
+       "Count rows for expert ids that are drawn or listed, a line for each "
+       "token (default: expected rows)");
+OPTION(seedFlag, "seed", "0", "N", "Seed of the ids that are drawn");
+OPTION(nodesFlag, "nodes", "1", "N", "Machines that the ranks are on");
+OPTION(clusterFlag, "cluster", "", "preset",
+       "What the machines are, e.g. h200-nvl8-cx7 (default: generic)");
 
 #undef OPTION
 
@@ -121,6 +134,16 @@ Result<Options> readOptions() {
       return rows.error();
     options.capacity = *rows;
   }
+  if (!routingFlag.empty()) {
+    Result<RoutingSource> source = parseRoutingSource(routingFlag);
+    if (!source)
+      return source.error();
+    options.routing = *source;
+  }
+  Result<int64_t> seed = number("seed", seedFlag, 0, INT64_MAX);
+  if (!seed)
+    return seed.error();
+  options.seed = *seed;
   return options;
 }
 
@@ -300,11 +323,16 @@ static MaybeError readModel(LayerStack &stack) {
        sizeOr("expert-ffn", expertFfnFlag, (stack.hidden + 1) / 2, moeTp)},
       {stack.experts, sizeOr("experts", expertsFlag, 2 * ep, ep)},
   };
+  Result<unsigned> per = choice("experts-per", expertsPerFlag, {"all", "rank"});
+  if (!per)
+    return per.error();
   for (auto &size : sizes) {
     if (!size.value)
       return size.value.error();
     size.field = *size.value;
   }
+  if (*per == 1 && !expertsFlag.empty())
+    stack.experts *= ep;
   Result<int64_t> topK =
       sizeOr("top-k", topKFlag, std::min<int64_t>(2, stack.experts), 1);
   if (!topK)
@@ -368,7 +396,17 @@ Result<LayerStack> readStack() {
   Result<Batch> batch = readBatch(*attn);
   if (!batch)
     return batch.error();
-  LayerStack stack{*batch, moe, dense, *blocks};
+  LayerStack stack;
+  stack.batch = *batch;
+  stack.moe = moe;
+  stack.dense = dense;
+  stack.blocks = *blocks;
+  stack.dispatch = dispatchFlag;
+  stack.cluster = clusterFlag;
+  Result<int64_t> nodes = number("nodes", nodesFlag, 1, *world);
+  if (!nodes)
+    return nodes.error();
+  stack.nodes = *nodes;
   if (MaybeError error = readModel(stack))
     return *error;
   return stack;

@@ -7,6 +7,7 @@
 #ifndef SHUNT_TOOLS_PLAN_OPTIONS_H
 #define SHUNT_TOOLS_PLAN_OPTIONS_H
 
+#include "Shunt/Core/RoutingSample.h"
 #include "Shunt/Frontend/LayerStack.h"
 
 namespace llvm::cl {
@@ -28,6 +29,9 @@ struct Options {
   BackendCaps caps = BackendCaps::All;
   /// Rows a buffer holds; negative: not limited.
   int64_t capacity = -1;
+  /// Expert ids to count rows by; without, rows are expected ones.
+  std::optional<RoutingSource> routing;
+  uint64_t seed = 0;
 };
 
 llvm::cl::OptionCategory &optionCategory();

@@ -7,8 +7,11 @@
 #include "Report.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace llvm;
 
@@ -28,6 +31,24 @@ template <typename Range> static std::string shortList(const Range &values) {
   return text;
 }
 
+/// Expected rows are no whole numbers.
+static std::string rowsText(const std::vector<double> &values) {
+  std::string text;
+  raw_string_ostream os(text);
+  interleave(
+      ArrayRef(values).take_front(kMostShown), os,
+      [&](double value) {
+        if (value == std::floor(value))
+          os << int64_t(value);
+        else
+          os << format("%.1f", value);
+      },
+      " ");
+  if (values.size() > kMostShown)
+    os << formatv(" … ({0} in all)", values.size());
+  return text;
+}
+
 static std::string sizesText(const Mesh &mesh) {
   std::string text;
   for (const Axis &axis : mesh.axes())
@@ -42,6 +63,26 @@ static std::string bytesText(int64_t bytes) {
   if (bytes < 10 * 1024 * 1024)
     return formatv("{0:F1} KiB", bytes / 1024.0);
   return formatv("{0:F1} MiB", bytes / 1024.0 / 1024.0);
+}
+
+static void printRouted(raw_ostream &os, const Report &report) {
+  const RoutedStep &first = report.routed.front();
+  os << formatv("\nrouted rows ({0} experts, top {1}, {2} placement; {3})\n",
+                first.experts, first.topK, first.placement,
+                report.exactRouting ? "of the given routing"
+                                    : "expected for uniform routing");
+  for (const RoutedStep &step : report.routed) {
+    os << formatv("  {0,2}  {1,-15} {2,-16} over {3,-9} of @{4,-6} {5,10}\n",
+                  step.block, step.op, step.algorithm, join(step.axes, ","),
+                  step.mesh, bytesText(int64_t(step.bytes)));
+    for (const RoutedStep::Group &group :
+         ArrayRef(step.groups).take_front(kMostShown))
+      os << formatv("      ranks {0}: out {1}; in {2}\n",
+                    shortList(group.ranks), rowsText(group.sent),
+                    rowsText(group.received));
+    if (step.groups.size() > kMostShown)
+      os << formatv("      … ({0} groups in all)\n", step.groups.size());
+  }
 }
 
 void printTable(raw_ostream &os, const Report &report,
@@ -90,6 +131,8 @@ void printTable(raw_ostream &os, const Report &report,
     if (collective.groups.size() > kMostShown)
       os << formatv("      … ({0} groups in all)\n", collective.groups.size());
   }
+  if (!report.routed.empty())
+    printRouted(os, report);
   os << formatv("\ntotal      {0} received by all ranks together",
                 bytesText(total));
   if (!report.companions.empty()) {
@@ -141,6 +184,31 @@ static json::Array collectivesJson(const std::vector<Collective> &list) {
   return array;
 }
 
+static json::Array routedJson(const Report &report) {
+  json::Array array;
+  for (const RoutedStep &step : report.routed) {
+    json::Array groups;
+    for (const RoutedStep::Group &group : step.groups)
+      groups.push_back(json::Object{{"ranks", toArray(group.ranks)},
+                                    {"sent", json::Array(group.sent)},
+                                    {"received", json::Array(group.received)}});
+    array.push_back(json::Object{{"step", step.step},
+                                 {"block", step.block},
+                                 {"op", step.op},
+                                 {"algorithm", step.algorithm},
+                                 {"mesh", step.mesh},
+                                 {"axes", json::Array(step.axes)},
+                                 {"placement", step.placement},
+                                 {"experts", step.experts},
+                                 {"top_k", step.topK},
+                                 {"exact", report.exactRouting},
+                                 {"groups", std::move(groups)},
+                                 {"row_bytes", step.rowBytes},
+                                 {"bytes", step.bytes}});
+  }
+  return array;
+}
+
 json::Value toJson(const Report &report, const LayerStack &stack) {
   const Batch &batch = stack.batch;
   Layout attention = blockLayout(stack, BlockKind::Attention);
@@ -176,6 +244,7 @@ json::Value toJson(const Report &report, const LayerStack &stack) {
                       {"tokens", std::move(tokens)},
                       {"collectives", collectivesJson(report.collectives)},
                       {"companions", collectivesJson(report.companions)},
+                      {"routed", routedJson(report)},
                       {"bytes", total},
                       {"proof", std::move(proof)},
                       {"warnings", std::move(warnings)}};

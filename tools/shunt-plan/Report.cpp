@@ -31,6 +31,8 @@ Layout blockLayout(const LayerStack &stack, BlockKind kind) {
                                                   : *stack.dense;
   return kind == BlockKind::Attention
              ? Layout{mesh, axesOf(mesh, {"dp", "cp"}), {}}
+         : kind == BlockKind::Moe && !stack.dispatch.empty()
+             ? Layout{mesh, axesOf(mesh, {"dp", "ep"}), {}}
              : Layout{mesh, axesOf(mesh, {"dp"}), {}};
 }
 

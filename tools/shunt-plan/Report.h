@@ -35,6 +35,28 @@ struct Collective {
   int64_t bytes = 0;
 };
 
+/// A dispatch or a combine.
+struct RoutedStep {
+  std::string step;
+  int64_t block = 0;
+  /// The algorithm by which the rows travel: a combine in slot order brings
+  /// them back by all_to_all.
+  std::string op, algorithm;
+  std::string mesh;
+  std::vector<std::string> axes;
+  std::string placement;
+  int64_t experts = 0, topK = 0;
+  struct Group {
+    RankList ranks;
+    /// Rows that each member exchanges with others: of known ids, or expected.
+    std::vector<double> sent, received;
+  };
+  std::vector<Group> groups;
+  int64_t rowBytes = 0;
+  /// Bytes that all ranks together receive from others.
+  double bytes = 0;
+};
+
 struct Warning {
   std::string code, message;
 };
@@ -42,6 +64,9 @@ struct Warning {
 struct Report {
   /// Of hidden states; those of routing inputs are in `companions`.
   std::vector<Collective> collectives, companions;
+  std::vector<RoutedStep> routed;
+  /// Whether routed rows are those of known ids.
+  bool exactRouting = false;
   std::vector<Warning> warnings;
   /// What `shunt-verify-plan` said of the local program: `proved`, `failed`
   /// with its message, or `skipped` (a large world).
@@ -51,6 +76,10 @@ struct Report {
 /// Reads the collectives of a module of the collective level.
 mlir::FailureOr<Report> readPlan(mlir::ModuleOp module,
                                  const LayerStack &stack);
+
+/// Adds the dispatches and combines of the module.
+mlir::LogicalResult readRouted(mlir::ModuleOp module, const LayerStack &stack,
+                               const Options &options, Report &report);
 
 /// What capacity and backend do not allow.
 MaybeError checkLimits(const Report &report, const LayerStack &stack,

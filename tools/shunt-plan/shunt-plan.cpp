@@ -87,7 +87,8 @@ static int run() {
   if (mlir::failed(runTo(Level::Collective, options->mode, *module)))
     return failed();
   FailureOr<Report> report = readPlan(*module, *stack);
-  if (mlir::failed(report))
+  if (mlir::failed(report) ||
+      mlir::failed(readRouted(*module, *stack, *options, *report)))
     return failed();
   if (MaybeError error = checkLimits(*report, *stack, *options))
     return fail(*error);

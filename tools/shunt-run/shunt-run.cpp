@@ -42,6 +42,12 @@ static cl::opt<std::string> mode("mode", cl::init("auto"),
 static cl::opt<uint64_t> seed("seed", cl::init(0),
                               cl::desc("Seed of the inputs not given"),
                               cl::cat(category));
+static cl::opt<std::string>
+    routing("routing", cl::init("uniform"),
+            cl::value_desc("uniform|zipf:S|file"),
+            cl::desc("Expert ids that are not given: drawn, or a line for "
+                     "each token"),
+            cl::cat(category));
 static cl::list<std::string>
     inputs("input", cl::value_desc("INDEX=file.npy"),
            cl::desc("An argument's value as a whole: all tokens, all blocks"),
@@ -211,6 +217,10 @@ int main(int argc, char **argv) {
   options.timeoutMs = timeoutMs;
   options.check = check;
   options.tolerance = tolerance;
+  Result<RoutingSource> source = parseRoutingSource(routing);
+  if (!source)
+    return fail(source.error());
+  options.routing = *source;
   if (!tokens.empty())
     options.counts = std::vector<int64_t>(tokens.begin(), tokens.end());
   auto failWith = [&](llvm::Error error) {

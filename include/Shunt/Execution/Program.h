@@ -7,6 +7,7 @@
 #ifndef SHUNT_EXECUTION_PROGRAM_H
 #define SHUNT_EXECUTION_PROGRAM_H
 
+#include "Shunt/Core/RoutingSample.h"
 #include "Shunt/Execution/Elements.h"
 #include "Shunt/IR/Resolve.h"
 
@@ -59,9 +60,15 @@ public:
   /// Seeded values for argument `index` as a whole: floats uniform in (-1, 1),
   /// weights scaled by 1/sqrt(fan in); integers uniform in [0, n) with n from
   /// the argument attribute `shunt.range` (default 1). Padding rows are zero.
-  Buffer makeInput(unsigned index, uint64_t seed) const;
+  /// With the attribute `shunt.experts`, expert ids from `routing`, and -1 in
+  /// padding rows. Errors: those of `readExpertIds`.
+  Result<Buffer> makeInput(unsigned index, uint64_t seed,
+                           const RoutingSource &routing = {}) const;
 
 private:
+  Result<Buffer> makeExpertIds(mlir::Type type, int64_t experts, uint64_t seed,
+                               const RoutingSource &routing) const;
+
   mlir::func::FuncOp entry;
   std::optional<Batch> theBatch;
   int64_t worldSize = 1;

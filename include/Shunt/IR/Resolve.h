@@ -44,8 +44,8 @@ public:
   mlir::LogicalResult sameCluster(mlir::FlatSymbolRefAttr mesh,
                                   mlir::FlatSymbolRefAttr other);
 
-  /// Ranks on one machine of the cluster that `mesh` views.
-  mlir::FailureOr<int64_t> ranksPerNode(mlir::FlatSymbolRefAttr mesh);
+  /// The cluster that `mesh` views.
+  mlir::FailureOr<ClusterOp> cluster(mlir::FlatSymbolRefAttr mesh);
 
   /// The op of mesh `name`, or null, without a report.
   MeshOp meshOp(mlir::FlatSymbolRefAttr name);
