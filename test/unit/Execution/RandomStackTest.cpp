@@ -65,6 +65,7 @@ int64_t sizeOf(const Mesh &mesh, const char *axis) {
 struct Config {
   LayerStack stack;
   std::string mode;
+  RoutingSource routing = {};
 };
 
 /// A stack that is legal by construction; failing to make one is a failure.
@@ -123,6 +124,18 @@ Result<Config> makeConfig(uint64_t seed) {
   stack.denseInner = 2 * sizeOf(*dense, "tp");
   stack.expertInner = 2 * sizeOf(*moe, "tp");
   stack.experts = sizeOf(*moe, "ep") * (1 + random.below(2));
+  if (random.below(2)) {
+    static const char *algorithms[] = {"auto", "all_gather", "all_to_all",
+                                       "all_to_all_dedup", "hierarchical"};
+    stack.dispatch = algorithms[random.below(std::size(algorithms))];
+    // Also fewer experts than ranks, and such as ep does not divide.
+    if (random.below(2))
+      stack.experts = 1 + random.below(2 * stack.experts);
+    while (world % (stack.nodes = 1 + random.below(world)) != 0)
+      ;
+    if (random.below(2))
+      config.routing = *parseRoutingSource("zipf:1.5");
+  }
   stack.topK = 1 + random.below(std::min<int64_t>(stack.experts, 3));
   return config;
 }
@@ -138,6 +151,7 @@ void runSeed(mlir::MLIRContext &context, uint64_t seed) {
   RunOptions options;
   options.mode = config->mode;
   options.seed = seed;
+  options.routing = config->routing;
   options.check = true;
   options.timeoutMs = 60000;
   options.optLevel = 0; // compiling is most of the time
@@ -175,6 +189,58 @@ TEST_P(RandomStackTest, EqualsTheOneRankReference) {
 
 INSTANTIATE_TEST_SUITE_P(Shards, RandomStackTest,
                          ::testing::Range<uint64_t>(0, kShards));
+
+/// What a stack of one attention and one MoE block makes of 13 tokens that
+/// `ranks` ranks share unevenly, nothing but tokens and experts split.
+std::vector<char> runDispatched(const std::string &algorithm, int64_t ranks,
+                                const std::string &dtype) {
+  mlir::DialectRegistry registry;
+  registerPipelineDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  Mesh attn =
+      *Mesh::create("attn", {{"dp", ranks}, {"cp", 1}, {"tp", 1}}, ranks);
+  Mesh moe = *Mesh::create("moe", {{"dp", 1}, {"ep", ranks}, {"tp", 1}}, ranks);
+  std::vector<int64_t> counts(ranks);
+  for (int64_t token = 0; token < 13; ++token)
+    ++counts[std::min<int64_t>(ranks - 1, token * token / 20)];
+  LayerStack stack;
+  stack.batch = *Batch::create(*BatchSpec::create(attn, {0, 1}), counts);
+  stack.moe = moe;
+  stack.blocks = {BlockKind::Attention, BlockKind::Moe};
+  stack.hidden = 12;
+  stack.attnInner = 8;
+  stack.expertInner = 6;
+  stack.experts = 7;
+  stack.topK = 3;
+  stack.dtype = dtype;
+  stack.dispatch = algorithm;
+  stack.nodes = ranks % 2 ? 1 : 2;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      *layerStackProgram(stack), &context);
+  RunOptions options;
+  options.optLevel = 0;
+  llvm::Expected<RunReport> report = runProgram(*module, options);
+  if (!report) {
+    ADD_FAILURE() << llvm::toString(report.takeError());
+    return {};
+  }
+  const auto &data = report->results[0].data;
+  return std::vector<char>(data.begin(), data.end());
+}
+
+/// In slot order neither the algorithm nor the number of ranks changes a bit.
+TEST(RunTest, DispatchedBitsAreTheSame) {
+  for (const char *dtype : {"f32", "bf16"}) {
+    std::vector<char> one = runDispatched("all_to_all", 1, dtype);
+    ASSERT_FALSE(one.empty());
+    EXPECT_EQ(runDispatched("all_to_all", 8, dtype), one) << "again";
+    for (const char *algorithm :
+         {"all_gather", "all_to_all", "all_to_all_dedup", "hierarchical"})
+      for (int64_t ranks : {2, 4, 8})
+        EXPECT_EQ(runDispatched(algorithm, ranks, dtype), one)
+            << algorithm << " on " << ranks << " ranks, " << dtype;
+  }
+}
 
 /// A reference that is not itself checked would prove nothing: a program with a
 /// wrong row must differ.
