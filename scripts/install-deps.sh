@@ -11,6 +11,8 @@ packages=(
   # Compiler side: MLIR and LLVM as shared libraries, their tools for the tests
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   zlib1g-dev libzstd-dev libedit-dev libxml2-dev libcurl4-openssl-dev
+  # The mpi backend, and network namespaces as hosts for its tests
+  libopenmpi-dev openmpi-bin iproute2
   # Tests and benchmarks
   libgtest-dev libbenchmark-dev nlohmann-json3-dev
 )

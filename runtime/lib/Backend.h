@@ -45,6 +45,11 @@ public:
   /// Mover.
   virtual bool sharesMemory() const { return false; }
 
+  /// Memory that peers can read without a copy, where that makes a difference;
+  /// null when there is none. On pages of its own.
+  virtual void *allocate(int64_t bytes);
+  virtual void release(void *memory);
+
   /// This rank enters no further collective: it finished, or failed with
   /// `error`. Peers that wait for it, now or later, get an error that says so.
   virtual void leave(const Error &error) = 0;

@@ -189,4 +189,13 @@ int64_t shunt_group_rank(const shunt_group *group) {
   return group ? group->me : -1;
 }
 
+void *shunt_alloc(shunt_comm *comm, int64_t bytes) {
+  return comm && bytes >= 0 ? comm->impl->allocate(bytes) : nullptr;
+}
+
+void shunt_free(shunt_comm *comm, void *memory) {
+  if (comm && memory)
+    comm->impl->release(memory);
+}
+
 } // extern "C"

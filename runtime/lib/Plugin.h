@@ -30,7 +30,7 @@ namespace shunt::rt {
 struct BackendAbi {
   /// Raise it when a class of Backend.h, or what a field of Call means,
   /// changes.
-  int32_t version = 1;
+  int32_t version = 2;
   int32_t callBytes = sizeof(Call);
   int32_t errorBytes = sizeof(Error);
   int32_t optionsBytes = sizeof(shunt_options);

@@ -202,6 +202,14 @@ SHUNT_API int64_t shunt_group_size(const shunt_group *group);
 /// The caller's position in the list.
 SHUNT_API int64_t shunt_group_rank(const shunt_group *group);
 
+/// Memory of `bytes` bytes, aligned to pages, for what this rank sends. On the
+/// mpi backend ranks of the same machine read it where it is; other memory
+/// passes through a buffer. Null when there is none. Not collective. Like
+/// MPI_Alloc_mem, ncclMemAlloc.
+SHUNT_API void *shunt_alloc(shunt_comm *comm, int64_t bytes);
+/// Gives it back, before the world is destroyed. Null is ignored.
+SHUNT_API void shunt_free(shunt_comm *comm, void *memory);
+
 //===----------------------------------------------------------------------===//
 // Collectives. A null group is the whole world, in order. Errors of all:
 // INVALID_ARGUMENT, MISMATCH, TIMEOUT, ABORTED, OUT_OF_MEMORY.
