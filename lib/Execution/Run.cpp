@@ -6,6 +6,7 @@
 
 #include "Shunt/Execution/Run.h"
 
+#include "ShareResults.h"
 #include "Shunt/Pipelines/Pipelines.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -22,15 +23,17 @@ namespace shunt {
 namespace {
 
 /// What one rank is given and returns.
-struct RankData {
-  std::vector<Buffer> inputs, outputs;
+struct RankData : RankResult {
+  std::vector<Buffer> inputs;
   std::string error;
-  shunt_stats stats = {};
 };
 
 struct Job {
   const Jit *jit;
   std::vector<RankData> ranks;
+  /// The first rank of this process, if others have ranks, too: it takes in
+  /// what these return.
+  std::optional<int64_t> receiver = {};
 };
 
 int32_t runRank(shunt_comm *comm, void *user) {
@@ -42,7 +45,13 @@ int32_t runRank(shunt_comm *comm, void *user) {
   shunt_status status = shunt_comm_status(comm);
   if (status == SHUNT_OK && !rank.error.empty())
     return shunt_comm_abort(comm, SHUNT_INTERNAL, rank.error.c_str());
-  return status;
+  if (status != SHUNT_OK || !job.receiver)
+    return status;
+  bool receives = *job.receiver == shunt_comm_rank(comm);
+  return shareResults(comm, rank, [&](int64_t from, RankResult result) {
+    if (receives)
+      static_cast<RankResult &>(job.ranks[from]) = std::move(result);
+  });
 }
 
 /// Lowers a clone of `module` and compiles it. Planning needs the meshes of
@@ -74,7 +83,7 @@ llvm::Error runtimeError(shunt_status status, std::string message) {
 }
 
 llvm::Error runWorld(const Jit &jit, StringRef backend, int64_t timeoutMs,
-                     Job &job) {
+                     Job &job, int64_t *firstRank = nullptr) {
   job.jit = &jit;
   shunt_options options = {};
   options.timeout_ms = timeoutMs;
@@ -85,6 +94,17 @@ llvm::Error runWorld(const Jit &jit, StringRef backend, int64_t timeoutMs,
                          &world, message, sizeof message);
   if (status != SHUNT_OK)
     return runtimeError(status, message);
+  bool all = true;
+  int64_t first = -1;
+  for (int64_t rank = job.ranks.size() - 1; rank >= 0; --rank) {
+    bool here = shunt_world_comm(world, rank) != nullptr;
+    all &= here;
+    first = here ? rank : first;
+  }
+  if (!all)
+    job.receiver = first;
+  if (firstRank)
+    *firstRank = first;
   status = shunt_world_run(world, runRank, &job);
   std::string error = shunt_world_error(world);
   shunt_world_destroy(world);
@@ -227,8 +247,8 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
         return createStringError("the program cannot be run");
       job.ranks[rank].inputs.push_back(std::move(*local));
     }
-  if (llvm::Error error =
-          runWorld(**jit, options.backend, options.timeoutMs, job))
+  if (llvm::Error error = runWorld(**jit, options.backend, options.timeoutMs,
+                                   job, &report.firstRank))
     return std::move(error);
 
   // The reference runs on threads of this process, whatever the backend.

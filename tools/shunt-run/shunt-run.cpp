@@ -233,9 +233,12 @@ int main(int argc, char **argv) {
   llvm::Expected<RunReport> report = runProgram(*module, options);
   if (!report)
     return failWith(report.takeError());
-  if (!outputDir.empty())
+  // Of several processes, the one of rank 0 says it.
+  bool speaks = report->firstRank == 0;
+  if (speaks && !outputDir.empty())
     if (llvm::Error error = writeOutputs(*report))
       return failWith(std::move(error));
-  asJson ? printJson(*report) : printText(*report);
+  if (speaks)
+    asJson ? printJson(*report) : printText(*report);
   return report->comparison && !report->comparison->equal();
 }

@@ -49,6 +49,8 @@ struct Comparison {
 
 struct RunReport {
   int64_t world = 0;
+  /// The first rank of this process; all processes have the same report.
+  int64_t firstRank = 0;
   /// Results as a whole: all valid rows in logical order.
   std::vector<Buffer> results;
   /// By rank.
