@@ -82,30 +82,33 @@ Error checkAgreement(const std::vector<int64_t> &ranks,
     return std::any_of(calls + 1, calls + n,
                        [&](const Call *call) { return !same(*call); });
   };
-  auto mismatch = [&](const std::string &subject, const char *what,
+  // Words only for an error: every call comes here.
+  enum Subject { AnyCall, ThisOp };
+  auto mismatch = [&](Subject subject, const char *what,
                       const std::function<std::string(const Call &)> &value,
                       const std::string &code = "") {
-    return Error(SHUNT_MISMATCH, subject + ": " + what + ": " +
+    std::string text = subject == AnyCall
+                           ? "collective over ranks " + formatList(ranks)
+                           : describe(first.op, ranks);
+    return Error(SHUNT_MISMATCH, text + ": " + what + ": " +
                                      describeValues(ranks, calls, value) +
                                      code);
   };
 
-  std::string anyCall = "collective over ranks " + formatList(ranks);
   if (differs(
           [&](const Call &c) { return c.purpose.step == first.purpose.step; }))
-    return mismatch(anyCall, "ops differ", stepName);
+    return mismatch(AnyCall, "ops differ", stepName);
   if (differs([&](const Call &c) { return c.op == first.op; }))
-    return mismatch(anyCall, "ops differ",
+    return mismatch(AnyCall, "ops differ",
                     [](const Call &c) { return opName(c.op); });
-  std::string subject = describe(first.op, ranks);
   if (differs([&](const Call &c) { return c.sequence == first.sequence; }))
-    return mismatch(subject, "call numbers differ",
+    return mismatch(ThisOp, "call numbers differ",
                     [](const Call &c) { return std::to_string(c.sequence); });
   if (differs([&](const Call &c) {
         return c.purpose.routing == first.purpose.routing;
       }))
     return mismatch(
-        subject, "routings differ",
+        ThisOp, "routings differ",
         [](const Call &c) {
           return "the one of call " + std::to_string(c.purpose.routing);
         },
@@ -114,20 +117,20 @@ Error checkAgreement(const std::vector<int64_t> &ranks,
   if (differs([&](const Call &c) {
         return c.purpose.dtype == first.purpose.dtype;
       }))
-    return mismatch(subject, "dtypes differ",
+    return mismatch(ThisOp, "dtypes differ",
                     [](const Call &c) { return dtypeName(c.purpose.dtype); });
   if (differs([&](const Call &c) { return c.dtype == first.dtype; }))
-    return mismatch(subject, "dtypes differ",
+    return mismatch(ThisOp, "dtypes differ",
                     [](const Call &c) { return dtypeName(c.dtype); });
   if (differs([&](const Call &c) { return c.rowElems == first.rowElems; }))
-    return mismatch(subject, "row_elems differ",
+    return mismatch(ThisOp, "row_elems differ",
                     [](const Call &c) { return std::to_string(c.rowElems); });
 
   switch (first.op) {
   case SHUNT_OP_ALL_REDUCE:
     if (differs([&](const Call &c) { return c.inRows == first.inRows; }))
       return mismatch(
-          subject, "rows differ",
+          ThisOp, "rows differ",
           [](const Call &c) { return std::to_string(c.inRows); },
           " [X_RAGGED_REDUCE]");
     return {};
@@ -137,7 +140,7 @@ Error checkAgreement(const std::vector<int64_t> &ranks,
           return std::equal(c.counts, c.counts + n, first.counts);
         }))
       return mismatch(
-          subject, "counts differ",
+          ThisOp, "counts differ",
           [n](const Call &c) { return formatList(c.counts, n); },
           " [X_COUNTS_DISAGREE]");
     return {};

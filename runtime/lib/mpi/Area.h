@@ -59,17 +59,36 @@ struct Sighting {
   }
 };
 
-/// Starts each rank's part of the window. The counts, of twice the world's
-/// size, follow; then the slots, then memory for buffers.
-struct Area {
-  alignas(64) std::atomic<uint64_t> key{0}; ///< of the post; 0: being written
+/// What a rank enters an exchange with. The counts, of twice the world's size,
+/// are elsewhere.
+struct Post {
+  alignas(64) std::atomic<uint64_t> key{0}; ///< 0: being written
   Header header;
-  /// Where the data is: offset in the rank's part of the window; -1 inline; -2
-  /// in slots, piece by piece.
-  int64_t place = 0, bytes = 0;
+  /// Where the data is: its offset in the rank's part of the window, or one of
+  /// the below.
+  int64_t place = 0;
+  int64_t bytes = 0;
+  /// Of private data, in the rank's own memory.
+  uint64_t address = 0;
   /// Members that need the post no longer, and how many have to say so.
   alignas(64) std::atomic<int64_t> acks{0};
   int64_t readers = 0;
+  alignas(64) char inlined[kInlineBytes];
+};
+enum Place : int64_t {
+  kInline = -1,  ///< with the post
+  kPieces = -2,  ///< passes through the slots
+  kPrivate = -3, ///< peers copy it out of the rank's memory
+};
+
+/// Two, so that a rank need not wait for the readers of its last post: who has
+/// posted after that has read it.
+constexpr int64_t kPosts = 2;
+
+/// Starts each rank's part of the window. The posts' counts follow; then the
+/// slots, then memory for buffers.
+struct Area {
+  Post posts[kPosts];
   /// Pieces written so far; members that have read the piece in each slot.
   alignas(64) std::atomic<int64_t> pieces{0};
   std::atomic<int64_t> taken[kSlots];
@@ -77,7 +96,14 @@ struct Area {
   alignas(64) std::atomic<uint64_t> presence{0};
   int32_t pid = 0;
   char reason[kReasonBytes] = {};
-  alignas(64) char inlined[kInlineBytes];
+
+  /// The post of an exchange; null if it is not there.
+  Post *find(uint64_t key) {
+    for (Post &post : posts)
+      if (post.key.load(std::memory_order_acquire) == key)
+        return &post;
+    return nullptr;
+  }
 };
 
 } // namespace shunt::rt::mpi

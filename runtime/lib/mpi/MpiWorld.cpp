@@ -132,13 +132,13 @@ Error MpiWorld::exchange(const Step &step) {
   return {};
 }
 
-Error MpiWorld::agreeOn(const Step &step, const std::vector<Call> &calls) {
+Error MpiWorld::agreeOn(const Step &step) {
   if (!step.agree)
     return {};
-  std::vector<const Call *> pointers;
+  callList.clear();
   for (const Call &call : calls)
-    pointers.push_back(&call);
-  return checkAgreement(step.group.ranks, pointers.data());
+    callList.push_back(&call);
+  return checkAgreement(step.group.ranks, callList.data());
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,7 +170,7 @@ Presence MpiWorld::presenceOf(int64_t rank, std::string *reason) {
   if (Area *area = process.areas[rank]) {
     seen = Sighting::of(area->presence.load(std::memory_order_acquire));
     why = area->reason;
-    if (seen.presence == Presence::Here && process.own().pid && area->pid &&
+    if (seen.presence == Presence::Here && process.asksWhoLives &&
         kill(area->pid, 0) != 0 && errno == ESRCH) {
       seen.presence = Presence::Failed;
       why = "its process is gone";

@@ -87,12 +87,11 @@ private:
 
   //===--- One machine (Shared.cpp) ---===//
   Error exchangeShared(const Step &step);
-  Error waitForAcks(const Step &step);
-  Error post(const Step &step);
-  Error waitForPosts(const Step &step, std::vector<Call> &calls);
-  Error passPieces(const Step &step, const std::vector<Range> &takes);
-  bool passSome(const Step &step, const std::vector<Range> &takes,
-                std::vector<int64_t> &read);
+  Error waitForAcks(const Step &step, Post &post);
+  Error post(const Step &step, Post *&mine);
+  Error waitForPosts(const Step &step);
+  Error passPieces(const Step &step);
+  bool passSome(const Step &step, std::vector<int64_t> &read);
 
   //===--- Several machines (Network.cpp) ---===//
   struct Message {
@@ -108,7 +107,7 @@ private:
   //===--- Absent ranks (MpiWorld.cpp) ---===//
   /// Of another rank, in this run, and why it failed.
   Presence presenceOf(int64_t rank, std::string *reason = nullptr);
-  Error agreeOn(const Step &step, const std::vector<Call> &calls);
+  Error agreeOn(const Step &step);
   Error findDeparted(const Step &step, const std::vector<int64_t> &missing);
   Error timedOut(const Step &step, const std::vector<int64_t> &missing);
 
@@ -120,9 +119,15 @@ private:
   std::deque<std::pair<MPI_Request, std::vector<int64_t>>> sending;
   /// Ranks of other machines that said they are gone, and why.
   std::map<int64_t, std::pair<Sighting, std::string>> gone;
-  /// Runs of the world are counted.
-  uint64_t run = 0;
+  /// Runs of the world, and posts, are counted.
+  uint64_t run = 0, posted = 0;
   std::unique_ptr<Comm> ownComm;
+  /// Of one exchange, kept for the next: a call of one row is to be quick.
+  std::vector<Post *> posts;
+  std::vector<Call> calls;
+  std::vector<const Call *> callList;
+  std::vector<Range> takes;
+  std::vector<const void *> sources;
 };
 
 } // namespace shunt::rt::mpi

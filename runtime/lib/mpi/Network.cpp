@@ -84,7 +84,7 @@ Error MpiWorld::swapHeaders(const Step &step, std::vector<Message> &messages) {
   messages[step.call.me] = std::move(own);
   std::vector<bool> here(n);
   here[step.call.me] = true;
-  Patience patience(step.call.timeoutMs);
+  Patience patience(step.call.timeoutMs, !process.oversubscribed);
   while (true) {
     receiveControl();
     std::vector<int64_t> missing;
@@ -131,7 +131,7 @@ private:
 
 Error MpiWorld::waitForData(const Step &step,
                             std::vector<MPI_Request> &requests) {
-  Patience patience(step.call.timeoutMs);
+  Patience patience(step.call.timeoutMs, !process.oversubscribed);
   size_t open = requests.size();
   std::vector<int> indices(open);
   while (open) {
@@ -169,12 +169,12 @@ Error MpiWorld::exchangeNetwork(const Step &step) {
   if (Error error = swapHeaders(step, messages))
     return error;
   int64_t n = step.members();
-  std::vector<Call> calls;
+  calls.clear();
   for (int64_t member = 0; member < n; ++member)
     calls.push_back(callOf(messages[member].header,
                            messages[member].counts.data(), step.group.ranks,
                            member));
-  if (Error error = agreeOn(step, calls))
+  if (Error error = agreeOn(step))
     return error;
 
   // Rows where the ranges are rows, else elements.
@@ -201,7 +201,7 @@ Error MpiWorld::exchangeNetwork(const Step &step) {
         failed = code;
     }
   };
-  std::vector<const void *> sources(n);
+  sources.resize(n);
   for (int64_t i = 1; i < n; ++i) {
     int64_t member = (step.call.me + n - i) % n;
     Range range = step.exchange.takes(member, calls[member]);

@@ -18,8 +18,10 @@ namespace shunt::rt::mpi {
 /// that are gone, or to give up.
 class Patience {
 public:
-  explicit Patience(int64_t timeoutMs)
-      : timeout(std::min<int64_t>(timeoutMs, int64_t(365) * 24 * 3600 * 1000)),
+  /// `spins`: a core is free for the rank that is waited for.
+  Patience(int64_t timeoutMs, bool spins)
+      : spins(spins ? 64 : 0),
+        timeout(std::min<int64_t>(timeoutMs, int64_t(365) * 24 * 3600 * 1000)),
         deadline(Clock::now() + timeout) {}
 
   /// Something happened: the time starts again.
@@ -32,7 +34,7 @@ public:
   /// Waits a little; true when absent ranks are worth a look.
   bool wait() {
     ++rounds;
-    if (rounds < 64) {
+    if (rounds < spins) {
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #endif
@@ -51,6 +53,7 @@ private:
   using Clock = std::chrono::steady_clock;
   static constexpr int64_t kLook = 64;
 
+  const int64_t spins;
   std::chrono::milliseconds timeout;
   Clock::time_point deadline;
   int64_t rounds = 0;

@@ -41,11 +41,21 @@ public:
   /// if they are not.
   int64_t offsetOf(const void *data, int64_t bytes) const;
 
-  int64_t *countsOf(Area &area) const;
+  int64_t *countsOf(Area &area, const Post &post) const;
   char *slotOf(Area &area, int64_t piece) const;
   Area &own() const { return *areas[me]; }
 
+  /// Copies from the memory of another rank of this machine.
+  Error readMemory(int64_t rank, uint64_t address, void *to,
+                   int64_t bytes) const;
+
   int64_t me = 0, size = 1;
+  /// Whether `kill` can tell that a rank of this machine is gone.
+  bool asksWhoLives = true;
+  /// Whether ranks may copy from each other's memory.
+  bool readsMemory = false;
+  /// More ranks than cores: who spins takes the time of whom it waits for.
+  bool oversubscribed = false;
   /// Of every rank of this machine its part of the window; null elsewhere.
   std::vector<Area *> areas;
 

@@ -18,89 +18,86 @@
 
 namespace shunt::rt::mpi {
 
-constexpr int64_t kInline = -1, kPieces = -2;
-
 static int64_t piecesOf(int64_t bytes) {
   return (bytes + kSlotBytes - 1) / kSlotBytes;
 }
 
-/// Waits until every member is done with the last post.
-Error MpiWorld::waitForAcks(const Step &step) {
-  Area &area = process.own();
-  Patience patience(step.call.timeoutMs);
-  while (area.acks.load(std::memory_order_acquire) < area.readers)
+/// Waits until every member is done with a post of this rank.
+Error MpiWorld::waitForAcks(const Step &step, Post &post) {
+  Patience patience(step.call.timeoutMs, !process.oversubscribed);
+  while (post.acks.load(std::memory_order_acquire) < post.readers)
     if (patience.wait()) {
-      std::vector<int64_t> others;
-      for (int64_t rank : step.group.ranks)
-        if (rank != process.me)
-          others.push_back(rank);
       // Who finished in good order has read it before.
-      for (int64_t rank : others)
+      std::vector<int64_t> others;
+      for (int64_t rank : step.group.ranks) {
+        if (rank == process.me)
+          continue;
         if (presenceOf(rank) == Presence::Failed)
           return findDeparted(step, {rank});
+        others.push_back(rank);
+      }
       if (patience.isOver())
         return timedOut(step, others);
     }
   return {};
 }
 
-Error MpiWorld::post(const Step &step) {
-  if (Error error = waitForAcks(step))
-    return error;
+Error MpiWorld::post(const Step &step, Post *&mine) {
   Area &area = process.own();
+  Post &post = area.posts[posted++ % kPosts];
+  if (Error error = waitForAcks(step, post))
+    return error;
   // A peer that compares the key meanwhile finds none.
-  area.key.store(0, std::memory_order_release);
-  area.header = headerOf(step.call, step.key);
-  writeCounts(step.call, process.countsOf(area));
-  area.bytes = step.bytes;
+  post.key.store(0, std::memory_order_release);
+  post.header = headerOf(step.call, step.key);
+  writeCounts(step.call, process.countsOf(area, post));
+  post.bytes = step.bytes;
   if (step.bytes <= kInlineBytes) {
-    area.place = kInline;
+    post.place = kInline;
     if (step.bytes)
-      std::memcpy(area.inlined, step.data, step.bytes);
+      std::memcpy(post.inlined, step.data, step.bytes);
+  } else if (int64_t offset = process.offsetOf(step.data, step.bytes);
+             offset >= 0) {
+    post.place = offset;
   } else {
-    int64_t offset = process.offsetOf(step.data, step.bytes);
-    area.place = offset < 0 ? kPieces : offset;
+    post.place = process.readsMemory ? kPrivate : kPieces;
+    post.address = reinterpret_cast<uint64_t>(step.data);
+    area.pieces = 0;
   }
-  area.acks = 0;
-  area.readers = step.members() - 1;
-  area.pieces = 0;
-  for (std::atomic<int64_t> &taken : area.taken)
-    taken = 0;
-  area.key.store(step.key, std::memory_order_release);
+  post.acks = 0;
+  post.readers = step.members() - 1;
+  post.key.store(step.key, std::memory_order_release);
+  mine = &post;
   return {};
 }
 
-Error MpiWorld::waitForPosts(const Step &step, std::vector<Call> &calls) {
-  Patience patience(step.call.timeoutMs);
+Error MpiWorld::waitForPosts(const Step &step) {
+  posts.clear();
+  Patience patience(step.call.timeoutMs, !process.oversubscribed);
+  auto find = [&](int64_t member) {
+    return process.areas[step.rank(member)]->find(step.key);
+  };
   auto missing = [&] {
     std::vector<int64_t> ranks;
-    for (int64_t rank : step.group.ranks)
-      if (process.areas[rank]->key.load(std::memory_order_acquire) != step.key)
-        ranks.push_back(rank);
+    for (int64_t member = 0; member < step.members(); ++member)
+      if (!find(member))
+        ranks.push_back(step.rank(member));
     return ranks;
   };
   for (int64_t member = 0; member < step.members();) {
-    Area &area = *process.areas[step.rank(member)];
-    if (area.key.load(std::memory_order_acquire) == step.key) {
+    if (Post *post = find(member)) {
+      posts.push_back(post);
       ++member;
       continue;
     }
     if (!patience.wait())
       continue;
     // A rank may post and leave: look for the post again after the leave.
-    Error error = findDeparted(step, {step.rank(member)});
-    if (error && area.key.load(std::memory_order_acquire) != step.key)
+    if (presenceOf(step.rank(member)) != Presence::Here && !find(member))
       return findDeparted(step, missing());
-    if (patience.isOver()) {
-      std::vector<int64_t> ranks = missing();
-      if (!ranks.empty())
+    if (patience.isOver())
+      if (std::vector<int64_t> ranks = missing(); !ranks.empty())
         return timedOut(step, ranks);
-    }
-  }
-  for (int64_t member = 0; member < step.members(); ++member) {
-    Area &area = *process.areas[step.rank(member)];
-    calls.push_back(
-        callOf(area.header, process.countsOf(area), step.group.ranks, member));
   }
   return {};
 }
@@ -118,12 +115,11 @@ static void takePiece(const Step &step, int64_t member, const char *slot,
 
 /// Writes the next piece of the caller's data and reads what peers have
 /// written; whether there was something to do.
-bool MpiWorld::passSome(const Step &step, const std::vector<Range> &takes,
-                        std::vector<int64_t> &read) {
+bool MpiWorld::passSome(const Step &step, std::vector<int64_t> &read) {
   bool progress = false;
   Area &own = process.own();
   int64_t readers = step.members() - 1;
-  if (own.place == kPieces) {
+  if (posts[step.call.me]->place == kPieces) {
     int64_t next = own.pieces.load(std::memory_order_relaxed);
     std::atomic<int64_t> &taken = own.taken[next % kSlots];
     if (next < piecesOf(step.bytes) &&
@@ -139,11 +135,11 @@ bool MpiWorld::passSome(const Step &step, const std::vector<Range> &takes,
   for (int64_t i = 1; i < step.members(); ++i) {
     int64_t member = (step.call.me + i) % step.members();
     Area &area = *process.areas[step.rank(member)];
-    int64_t piece = read[member];
-    if (area.place != kPieces || piece == piecesOf(area.bytes) ||
+    int64_t piece = read[member], bytes = posts[member]->bytes;
+    if (posts[member]->place != kPieces || piece == piecesOf(bytes) ||
         area.pieces.load(std::memory_order_acquire) <= piece)
       continue;
-    takePiece(step, member, process.slotOf(area, piece), piece, area.bytes,
+    takePiece(step, member, process.slotOf(area, piece), piece, bytes,
               takes[member]);
     area.taken[piece % kSlots].fetch_add(1, std::memory_order_release);
     ++read[member];
@@ -152,23 +148,21 @@ bool MpiWorld::passSome(const Step &step, const std::vector<Range> &takes,
   return progress;
 }
 
-Error MpiWorld::passPieces(const Step &step, const std::vector<Range> &takes) {
+Error MpiWorld::passPieces(const Step &step) {
   std::vector<int64_t> read(step.members());
-  Patience patience(step.call.timeoutMs);
+  Patience patience(step.call.timeoutMs, !process.oversubscribed);
   while (true) {
-    if (passSome(step, takes, read)) {
+    if (passSome(step, read)) {
       patience.progress();
       continue;
     }
     std::vector<int64_t> missing;
-    bool done = process.own().place != kPieces ||
+    bool done = posts[step.call.me]->place != kPieces ||
                 process.own().pieces == piecesOf(step.bytes);
-    for (int64_t member = 0; member < step.members(); ++member) {
-      Area &area = *process.areas[step.rank(member)];
-      if (member != step.call.me && area.place == kPieces &&
-          read[member] < piecesOf(area.bytes))
+    for (int64_t member = 0; member < step.members(); ++member)
+      if (member != step.call.me && posts[member]->place == kPieces &&
+          read[member] < piecesOf(posts[member]->bytes))
         missing.push_back(step.rank(member));
-    }
     if (done && missing.empty())
       return {};
     if (!patience.wait())
@@ -185,44 +179,59 @@ Error MpiWorld::passPieces(const Step &step, const std::vector<Range> &takes) {
 }
 
 Error MpiWorld::exchangeShared(const Step &step) {
-  if (Error error = post(step))
+  Post *mine = nullptr;
+  if (Error error = post(step, mine))
     return error;
-  std::vector<Call> calls;
-  if (Error error = waitForPosts(step, calls))
+  if (Error error = waitForPosts(step))
     return error;
+  int64_t n = step.members();
+  calls.clear();
+  for (int64_t member = 0; member < n; ++member)
+    calls.push_back(callOf(
+        posts[member]->header,
+        process.countsOf(*process.areas[step.rank(member)], *posts[member]),
+        step.group.ranks, member));
   // Everyone sees the same posts, so everyone comes to the same verdict.
-  if (Error error = agreeOn(step, calls))
+  if (Error error = agreeOn(step))
     return error;
 
-  int64_t n = step.members();
-  std::vector<Range> takes(n);
+  takes.resize(n);
   bool inPieces = false;
   for (int64_t member = 0; member < n; ++member) {
     takes[member] = step.exchange.takes(member, calls[member]);
-    inPieces |= process.areas[step.rank(member)]->place == kPieces;
+    inPieces |= posts[member]->place == kPieces;
   }
   if (inPieces)
-    if (Error error = passPieces(step, takes))
+    if (Error error = passPieces(step))
       return error;
 
-  std::vector<const void *> sources(n);
+  sources.resize(n);
   int64_t total = 0;
-  for (int64_t member = 0; member < n; ++member) {
-    Area &area = *process.areas[step.rank(member)];
-    const char *data = member == step.call.me  ? step.data
-                       : area.place == kInline ? area.inlined
-                       : area.place == kPieces
-                           ? nullptr
-                           : reinterpret_cast<char *>(&area) + area.place;
-    // What came in pieces is at its target already.
-    sources[member] =
-        data ? (takes[member].bytes ? data + takes[member].begin : data)
-             : step.exchange.target(member);
-    total += takes[member].bytes;
+  // Starting with the neighbour spreads the members over the sources.
+  for (int64_t i = 1; i <= n; ++i) {
+    int64_t member = (step.call.me + i) % n, rank = step.rank(member);
+    const Post &post = *posts[member];
+    const Range &range = takes[member];
+    total += range.bytes;
+    const char *data = nullptr;
+    if (member == step.call.me)
+      data = step.data;
+    else if (post.place == kInline)
+      data = post.inlined;
+    else if (post.place >= 0)
+      data = reinterpret_cast<char *>(process.areas[rank]) + post.place;
+    else if (post.place == kPrivate && range.bytes)
+      if (Error error =
+              process.readMemory(rank, post.address + range.begin,
+                                 step.exchange.target(member), range.bytes))
+        return error;
+    // What was copied is at its target already.
+    sources[member] = !data         ? step.exchange.target(member)
+                      : range.bytes ? data + range.begin
+                                    : data;
   }
   if (!step.exchange.consume(sources)) {
     bool streaming = wantsStreaming(total);
-    // Starting with the neighbour spreads the members over the sources.
     for (int64_t i = 1; i <= n; ++i) {
       int64_t member = (step.call.me + i) % n;
       if (takes[member].bytes)
@@ -232,10 +241,9 @@ Error MpiWorld::exchangeShared(const Step &step) {
   }
   for (int64_t member = 0; member < n; ++member)
     if (member != step.call.me)
-      process.areas[step.rank(member)]->acks.fetch_add(
-          1, std::memory_order_release);
-  // Peers may still read a buffer that is in the window.
-  return process.own().place >= 0 ? waitForAcks(step) : Error();
+      posts[member]->acks.fetch_add(1, std::memory_order_release);
+  // Peers may still read the buffer itself, or the slots.
+  return mine->place == kInline ? Error() : waitForAcks(step, *mine);
 }
 
 } // namespace shunt::rt::mpi
