@@ -45,6 +45,7 @@ public:
   LogicalResult convert();
 
 private:
+  void label();
   template <typename OpTy>
   LogicalResult convertCounted(OpTy op, StringRef callee);
   LogicalResult convert(LocalAllReduceOp op);
@@ -220,7 +221,18 @@ LogicalResult OpConversion::convert(LocalSumCellsOp sum) {
   return success();
 }
 
+/// Tells the runtime's trace which step of the model a collective is.
+void OpConversion::label() {
+  auto step = op->getAttrOfType<StringAttr>("step");
+  if (!step || isa<LocalSliceOp>(op))
+    return;
+  calls.begin(op, communicator);
+  calls.addText(step.getValue());
+  calls.call("shunt_rt_label", Type());
+}
+
 LogicalResult OpConversion::convert() {
+  label();
   if (llvm::any_of(op->getOperandTypes(),
                    [](Type type) { return isa<TensorType>(type); }))
     return op->emitOpError("is on tensors; bufferize first "

@@ -43,6 +43,7 @@ runtimeSymbols(llvm::orc::MangleAndInterner interner) {
   SHUNT_ADD(shunt_rt_all_to_all);
   SHUNT_ADD(shunt_rt_barrier);
   SHUNT_ADD(shunt_rt_cell_counts);
+  SHUNT_ADD(shunt_rt_label);
   SHUNT_ADD(shunt_rt_moe_combine);
   SHUNT_ADD(shunt_rt_moe_dispatch);
   SHUNT_ADD(shunt_rt_moe_experts);

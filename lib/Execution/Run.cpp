@@ -34,14 +34,18 @@ struct Job {
   /// The first rank of this process, if others have ranks, too: it takes in
   /// what these return.
   std::optional<int64_t> receiver = {};
+  int64_t maxEvents = 0;
 };
 
 int32_t runRank(shunt_comm *comm, void *user) {
   Job &job = *static_cast<Job *>(user);
   RankData &rank = job.ranks[shunt_comm_rank(comm)];
+  shunt_comm_trace(comm, job.maxEvents);
   if (llvm::Error error = job.jit->invoke(comm, rank.inputs, rank.outputs))
     rank.error = llvm::toString(std::move(error));
   shunt_comm_stats(comm, &rank.stats);
+  rank.events.resize(shunt_comm_events(comm, nullptr, 0));
+  shunt_comm_events(comm, rank.events.data(), rank.events.size());
   shunt_status status = shunt_comm_status(comm);
   if (status == SHUNT_OK && !rank.error.empty())
     return shunt_comm_abort(comm, SHUNT_INTERNAL, rank.error.c_str());
@@ -232,6 +236,7 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
   RunReport report;
   report.world = program->world();
   Job job{nullptr, std::vector<RankData>(report.world)};
+  job.maxEvents = options.maxEvents;
   for (int64_t rank = 0; rank < report.world; ++rank)
     for (auto [i, input] : llvm::enumerate(type.getInputs())) {
       if (isa<BatchType>(input)) {
@@ -295,8 +300,10 @@ Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
     }
     report.results.push_back(std::move(whole));
   }
-  for (RankData &rank : job.ranks)
+  for (RankData &rank : job.ranks) {
     report.stats.push_back(rank.stats);
+    report.events.push_back(std::move(rank.events));
+  }
   return report;
 }
 

@@ -48,6 +48,8 @@ private:
 static Words pack(const RankResult &result) {
   Words words;
   words.put(result.stats);
+  words.put(int64_t(result.events.size()));
+  words.put(result.events.data(), result.events.size() * sizeof(shunt_event));
   words.put(int64_t(result.outputs.size()));
   for (const Buffer &buffer : result.outputs) {
     words.put(int64_t(buffer.type));
@@ -62,6 +64,8 @@ static RankResult unpack(const int32_t *data) {
   WordReader reader(data);
   RankResult result;
   result.stats = reader.get<shunt_stats>();
+  result.events.resize(reader.get<int64_t>());
+  reader.get(result.events.data(), result.events.size() * sizeof(shunt_event));
   int64_t count = reader.get<int64_t>();
   for (int64_t i = 0; i < count; ++i) {
     auto type = ElementType(reader.get<int64_t>());

@@ -19,6 +19,7 @@ namespace shunt {
 struct RankResult {
   std::vector<Buffer> outputs;
   shunt_stats stats = {};
+  std::vector<shunt_event> events;
 };
 
 /// Collective over the world: gives `mine` to all ranks and calls `take` for

@@ -180,7 +180,7 @@ void Barrier(benchmark::State &state) {
 }
 
 void largeSizes(benchmark::internal::Benchmark *bench) {
-  for (int64_t mib : {4, 256})
+  for (int64_t mib : {4, 16, 64, 256})
     for (int64_t ranks : {2, 4, 8})
       bench->Args({ranks, mib});
   bench->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(5);

@@ -42,18 +42,19 @@ shunt_status runCollective(shunt_comm *comm, shunt_group *group, Call call) {
   if (status != SHUNT_OK) {
     zeroOutput(call);
   } else {
+    std::chrono::steady_clock::time_point begin;
+    if (comm->traceCapacity)
+      begin = std::chrono::steady_clock::now();
     Error error = guarded([&]() -> Error {
       if (Error error = enter(comm, group, call))
         return error;
       call.sequence = ++group->sequence;
       return comm->impl->perform(*group->state, call);
     });
-    if (error) {
+    if (error)
       status = comm->fail(std::move(error), call);
-    } else {
-      std::lock_guard<std::mutex> lock(comm->mutex);
-      recordCall(call, comm->stats);
-    }
+    else
+      comm->record(call, begin);
   }
   comm->busy = false;
   return status;

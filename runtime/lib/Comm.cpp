@@ -9,6 +9,7 @@
 #include "Text.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 using namespace shunt::rt;
@@ -47,6 +48,32 @@ shunt_status shunt_comm::fail(Error error) {
 shunt_status shunt_comm::fail(Error error, const Call &call) {
   zeroOutput(call);
   return fail(std::move(error));
+}
+
+void shunt_comm::record(const Call &call,
+                        std::chrono::steady_clock::time_point begin) {
+  std::lock_guard<std::mutex> lock(mutex);
+  shunt_stats before = stats;
+  recordCall(call, stats);
+  if (static_cast<int64_t>(events.size()) >= traceCapacity)
+    return;
+  // Room was made when the trace began: nothing is to fail here.
+  shunt_event event = {};
+  event.op = call.op;
+  event.part = call.purpose.step;
+  event.group_size = call.members();
+  event.rows_in = call.inRows;
+  event.rows_out = call.outRows;
+  event.bytes_sent = stats.bytes_sent - before.bytes_sent;
+  event.bytes_received = stats.bytes_received - before.bytes_received;
+  using std::chrono::nanoseconds;
+  event.start_ns =
+      std::chrono::duration_cast<nanoseconds>(begin - traceBegin).count();
+  event.duration_ns = std::chrono::duration_cast<nanoseconds>(
+                          std::chrono::steady_clock::now() - begin)
+                          .count();
+  std::strncpy(event.label, label.c_str(), sizeof(event.label) - 1);
+  events.push_back(event);
 }
 
 /// Checks a list of ranks that the caller made up.
@@ -133,6 +160,44 @@ shunt_status shunt_comm_stats(const shunt_comm *comm, shunt_stats *out) {
   std::lock_guard<std::mutex> lock(comm->mutex);
   *out = comm->stats;
   return SHUNT_OK;
+}
+
+shunt_status shunt_comm_trace(shunt_comm *comm, int64_t capacity) {
+  if (!comm || capacity < 0)
+    return SHUNT_INVALID_ARGUMENT;
+  Error error = guarded([&]() -> Error {
+    std::lock_guard<std::mutex> lock(comm->mutex);
+    comm->events.clear();
+    comm->traceCapacity = 0;
+    comm->events.reserve(capacity);
+    comm->traceCapacity = capacity;
+    comm->traceBegin = std::chrono::steady_clock::now();
+    return {};
+  });
+  return error ? comm->note(error) : SHUNT_OK;
+}
+
+void shunt_comm_label(shunt_comm *comm, const char *label) {
+  if (!comm || !comm->traceCapacity)
+    return;
+  Error error = guarded([&]() -> Error {
+    comm->label = label ? label : "";
+    return {};
+  });
+  if (error)
+    comm->note(error);
+}
+
+int64_t shunt_comm_events(const shunt_comm *comm, shunt_event *out,
+                          int64_t max) {
+  if (!comm)
+    return 0;
+  std::lock_guard<std::mutex> lock(comm->mutex);
+  int64_t count = static_cast<int64_t>(comm->events.size());
+  if (out)
+    std::copy_n(comm->events.begin(),
+                std::max<int64_t>(std::min(count, max), 0), out);
+  return count;
 }
 
 shunt_status shunt_comm_set_timeout(shunt_comm *comm, int64_t timeoutMs) {

@@ -127,6 +127,10 @@ extern "C" {
 
 int64_t shunt_rt_rank(shunt_comm *comm) { return shunt_comm_rank(comm); }
 
+void shunt_rt_label(shunt_comm *comm, const char *label) {
+  shunt_comm_label(comm, label);
+}
+
 int32_t shunt_rt_barrier(shunt_comm *comm, const int64_t *partition,
                          int64_t numRanks, int64_t groupSize) {
   return runCompiled(comm, {partition, numRanks, groupSize}, {nullptr, 0},

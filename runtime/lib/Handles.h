@@ -11,6 +11,7 @@
 #include "Backend.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
@@ -37,6 +38,9 @@ struct shunt_comm {
   shunt_status fail(shunt::rt::Error error);
   /// The same for a collective, whose `out` is zero-filled.
   shunt_status fail(shunt::rt::Error error, const shunt::rt::Call &call);
+  /// Counts a call that succeeded, and records it if asked to.
+  void record(const shunt::rt::Call &call,
+              std::chrono::steady_clock::time_point begin);
 
   /// Finds or makes a group; a null list of 0 ranks is the world's.
   shunt::rt::Error findGroup(const int64_t *ranks, int64_t n,
@@ -58,6 +62,12 @@ struct shunt_comm {
   std::vector<int64_t> counts, recvCounts;
   /// Set while a thread is in a collective, to catch a second one.
   std::atomic<bool> busy{false};
+
+  /// Of the caller's thread: events are recorded up to this number.
+  int64_t traceCapacity = 0;
+  std::vector<shunt_event> events;
+  std::chrono::steady_clock::time_point traceBegin;
+  std::string label;
 
   std::atomic<shunt_status> stickyStatus{SHUNT_OK};
   mutable std::mutex mutex;

@@ -92,4 +92,43 @@ TEST(Stats, FailedCallsDoNotCount) {
   expectOp(statsOf(ranks, 0), SHUNT_OP_ALL_REDUCE, 0, 0, 0, 0, 0);
 }
 
+TEST(Trace, RecordsWhatIsAskedFor) {
+  Ranks ranks(2);
+  ranks.run([&](shunt_comm *comm) -> int32_t {
+    int64_t me = shunt_comm_rank(comm), counts[] = {2, 1};
+    float in[2] = {}, out[3];
+    auto gather = [&] {
+      return shunt_all_gather(comm, nullptr, in, counts[me], out, 3, counts, 1,
+                              SHUNT_F32);
+    };
+    EXPECT_EQ(gather(), SHUNT_OK);
+    EXPECT_EQ(shunt_comm_events(comm, nullptr, 0), 0) << "off by default";
+    EXPECT_EQ(shunt_comm_trace(comm, 2), SHUNT_OK);
+    shunt_comm_label(comm, "first");
+    EXPECT_EQ(gather(), SHUNT_OK);
+    shunt_comm_label(comm, nullptr);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(shunt_barrier(comm, nullptr), SHUNT_OK);
+    shunt_event events[3] = {};
+    EXPECT_EQ(shunt_comm_events(comm, events, 3), 2) << "as many as asked for";
+    EXPECT_EQ(events[0].op, SHUNT_OP_ALL_GATHER);
+    EXPECT_STREQ(events[0].label, "first");
+    EXPECT_EQ(events[0].part, SHUNT_PART_NONE);
+    EXPECT_EQ(events[0].group_size, 2);
+    EXPECT_EQ(events[0].rows_in, counts[me]);
+    EXPECT_EQ(events[0].rows_out, 3);
+    EXPECT_EQ(events[0].bytes_sent, counts[me] * 4);
+    EXPECT_EQ(events[0].bytes_received, (3 - counts[me]) * 4);
+    EXPECT_GE(events[0].start_ns, 0);
+    EXPECT_GE(events[0].duration_ns, 0);
+    EXPECT_EQ(events[1].op, SHUNT_OP_BARRIER);
+    EXPECT_STREQ(events[1].label, "");
+    EXPECT_GE(events[1].start_ns, events[0].start_ns + events[0].duration_ns);
+    EXPECT_EQ(shunt_comm_trace(comm, 0), SHUNT_OK);
+    EXPECT_EQ(shunt_comm_events(comm, nullptr, 0), 0) << "dropped";
+    return SHUNT_OK;
+  });
+  EXPECT_EQ(shunt_comm_trace(ranks.comm(0), -1), SHUNT_INVALID_ARGUMENT);
+}
+
 } // namespace

@@ -42,3 +42,13 @@ func.func @table(%ids: memref<?x1xi32>) {
   shunt.local.release %r
   return
 }
+
+// Steps of the model are named for the runtime's trace.
+// CHECK-LABEL: func.func @labelled
+// CHECK: call @shunt_rt_label(%{{.*}}, %{{.*}}) : (!llvm.ptr, !llvm.ptr) -> ()
+// CHECK: call @shunt_rt_all_reduce
+func.func @labelled(%x: memref<?x4xf32>, %o: memref<?x4xf32>) {
+  shunt.local.all_reduce ins(%x : memref<?x4xf32>) outs(%o : memref<?x4xf32>)
+    groups dense<[[0, 1]]> : tensor<1x2xi64> {step = "post_moe@1"}
+  return
+}

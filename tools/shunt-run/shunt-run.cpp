@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../ToolError.h"
+#include "Steps.h"
 
 #include "Shunt/Execution/Run.h"
 #include "Shunt/Pipelines/Pipelines.h"
@@ -74,6 +75,11 @@ static cl::opt<int64_t>
     timeoutMs("timeout-ms", cl::init(0),
               cl::desc("How long a rank waits for an absent one"),
               cl::cat(category));
+static cl::opt<std::string>
+    timeline("timeline", cl::value_desc("file.json"),
+             cl::desc("Write every rank's collectives there, for a viewer of "
+                      "Chrome traces (ui.perfetto.dev)"),
+             cl::cat(category));
 static cl::opt<bool> asJson("json", cl::desc("Print JSON"), cl::cat(category));
 
 static int fail(const shunt::Error &error) {
@@ -119,6 +125,21 @@ static llvm::Error writeOutputs(const RunReport &report) {
   return llvm::Error::success();
 }
 
+static llvm::Error writeTimeline(const RunReport &report) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(timeline, error);
+  if (!error) {
+    file << toTimeline(report.events) << "\n";
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    return llvm::createStringError(timeline + ": " + error.message() +
+                                   " [E_FILE]");
+  return llvm::Error::success();
+}
+
 static void printJson(const RunReport &report) {
   json::Array ranks;
   for (const shunt_stats &stats : report.stats)
@@ -127,7 +148,8 @@ static void printJson(const RunReport &report) {
   json::Object object{{"schema", 1},
                       {"world", report.world},
                       {"backend", backend.getValue()},
-                      {"ranks", std::move(ranks)}};
+                      {"ranks", std::move(ranks)},
+                      {"steps", toJson(summarise(report.events))}};
   // JSON has no infinity: null stands for one, or for what is no number.
   auto number = [](double value) {
     return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
@@ -161,6 +183,7 @@ static void printText(const RunReport &report) {
   llvm::outs() << llvm::formatv(
       "ran on {0} ranks ({1}); {2} bytes received by all together\n",
       report.world, backend, bytes);
+  printSteps(llvm::outs(), summarise(report.events));
   if (const auto &c = report.comparison) {
     llvm::outs() << llvm::formatv(
         "check: {0}; {1} rows compared, largest error {2} (allowed {3})\n",
@@ -237,6 +260,9 @@ int main(int argc, char **argv) {
   bool speaks = report->firstRank == 0;
   if (speaks && !outputDir.empty())
     if (llvm::Error error = writeOutputs(*report))
+      return failWith(std::move(error));
+  if (speaks && !timeline.empty())
+    if (llvm::Error error = writeTimeline(*report))
       return failWith(std::move(error));
   if (speaks)
     asJson ? printJson(*report) : printText(*report);

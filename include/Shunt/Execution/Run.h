@@ -32,6 +32,8 @@ struct RunOptions {
   /// Largest |a - b| / (1 + |b|); negative: by element type (f32 1e-4, f16
   /// 2e-2, bf16 1e-1; integers must be equal).
   double tolerance = -1;
+  /// Collectives of each rank that are timed.
+  int64_t maxEvents = 1 << 16;
   /// Of the machine code, 0 to 3: 0 compiles fastest.
   unsigned optLevel = 2;
 };
@@ -55,6 +57,8 @@ struct RunReport {
   std::vector<Buffer> results;
   /// By rank.
   std::vector<shunt_stats> stats;
+  /// By rank: its collectives in order, as many as were asked for.
+  std::vector<std::vector<shunt_event>> events;
   std::optional<Comparison> comparison;
 };
 

@@ -32,6 +32,9 @@ extern "C" {
 /// The caller's world rank; -1 for a null comm.
 SHUNT_API int64_t shunt_rt_rank(shunt_comm *comm);
 
+/// shunt_comm_label.
+SHUNT_API void shunt_rt_label(shunt_comm *comm, const char *label);
+
 /// shunt_barrier over the caller's group.
 SHUNT_API int32_t shunt_rt_barrier(shunt_comm *comm, const int64_t *partition,
                                    int64_t num_ranks, int64_t group_size);

@@ -202,6 +202,42 @@ SHUNT_API int64_t shunt_group_size(const shunt_group *group);
 /// The caller's position in the list.
 SHUNT_API int64_t shunt_group_rank(const shunt_group *group);
 
+/// What a collective is part of.
+typedef int32_t shunt_part;
+enum {
+  SHUNT_PART_NONE = 0,
+  SHUNT_PART_ROUTE = 1,
+  SHUNT_PART_DISPATCH = 2,
+  SHUNT_PART_COMBINE = 3
+};
+
+/// One collective that succeeded, as this rank saw it. Bytes as in
+/// shunt_op_stats; `rows_sent` are rows of `in` that left, or were added up.
+typedef struct shunt_event {
+  shunt_op op;
+  shunt_part part;
+  int64_t group_size;
+  int64_t rows_in;
+  int64_t rows_out;
+  int64_t bytes_sent;
+  int64_t bytes_received;
+  /// Nanoseconds since the trace began, and how long the call took: waiting for
+  /// peers included.
+  int64_t start_ns;
+  int64_t duration_ns;
+  /// The label that was set, cut if need be; terminated.
+  char label[40];
+} shunt_event;
+
+/// Records this rank's next `capacity` collectives; 0 stops. What was recorded
+/// before is dropped. Costs two looks at the clock for each.
+SHUNT_API shunt_status shunt_comm_trace(shunt_comm *comm, int64_t capacity);
+/// Names what follows, for the trace; null for nothing. Copied.
+SHUNT_API void shunt_comm_label(shunt_comm *comm, const char *label);
+/// Copies at most `max` events, the first ones; returns how many there are.
+SHUNT_API int64_t shunt_comm_events(const shunt_comm *comm, shunt_event *out,
+                                    int64_t max);
+
 /// Memory of `bytes` bytes, aligned to pages, for what this rank sends. On the
 /// mpi backend ranks of the same machine read it where it is; other memory
 /// passes through a buffer. Null when there is none. Not collective. Like
