@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install-deps.sh
 scripts/build.sh dev shunt-opt shunt-plan shunt-run
+if command -v mpirun >/dev/null; then scripts/build.sh dev ShuntMpi; fi
 export PATH=$PWD/build/dev/bin:$PATH
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
@@ -47,3 +48,19 @@ say "16 ranks, attention dp=4 x tp=4, dense tp=8, experts over all 16, unequal" 
 stack="--world 16 --attn dp=4,tp=4 --dense tp=8 --moe ep=16 --blocks attn,dense,attn,moe --tokens 9,4,0,7"
 run "shunt-plan $stack | sed -n '/^collectives/,\$p'"
 run "shunt-plan $stack --format mlir --level logical | shunt-run --check"
+
+say "The same experts, but each row goes to those that it chose, over the" \
+  "cheapest of four ways; experts are replicated over tp"
+moe="--world 8 --attn dp=2,tp=4 --moe ep=4,tp=2 --tokens 50,33 --experts 8 --top-k 2 --dispatch auto"
+run "shunt-plan $moe | sed -n '/^routed/,\$p'"
+run "shunt-plan $moe --format mlir | grep -E 'shunt\.(route|dispatch|expert_matmul|combine) ' | cut -c1-100"
+
+say "Executed on 8 threads with a few favourite experts: what each step moved"
+run "shunt-plan $moe --format mlir --level logical | shunt-run --check --routing zipf:1.2"
+
+if command -v mpirun >/dev/null && [ -e build/dev/lib/libshunt_mpi.so ]; then
+  say "And on 8 processes"
+  layer_file=/tmp/shunt-demo.$$.mlir
+  shunt-plan $moe --format mlir --level logical >"$layer_file"
+  run "scripts/mpirun.sh -n 8 build/dev/bin/shunt-run --backend mpi --check $layer_file"
+fi
