@@ -87,6 +87,8 @@ LogicalResult MoeConversion::convert(LocalRouteOp route) {
   fields[SHUNT_RT_MOE_OVERFLOW] = int64_t(route.getOverflow());
   fields[SHUNT_RT_MOE_PAD_EMPTY] = route.getPadEmpty();
 
+  if (auto counts = route.getStaticCounts())
+    llvm::append_range(fields, *counts);
   calls.addGroups(cast<DenseIntElementsAttr>(route.getGroups()));
   calls.addI64Table(fields);
   calls.addI64(fields.size());

@@ -377,6 +377,7 @@ void makeReference(ModuleOp module, const Program &program) {
       route.setAlgorithm(MoeAlgorithm::Local);
       route.setPlacement(MoePlacement::Even);
       route.removeTableAttr();
+      route.removeStaticCountsAttr();
       route.removeBoundAttr();
     } else {
       // Tables are for the real world; they are derived again when needed.

@@ -192,6 +192,12 @@ llvm::Error checkComparable(ModuleOp module) {
 
 Expected<RunReport> runProgram(ModuleOp module, const RunOptions &options) {
   OwningOpRef<ModuleOp> own(cast<ModuleOp>(module->clone()));
+  if (!options.dispatch.empty())
+    own->walk([&](RouteOp op) {
+      op.removeAlgorithmAttr();
+      if (options.dispatch != "auto")
+        op.setAlgorithm(symbolizeMoeAlgorithm(options.dispatch));
+    });
   FailureOr<Program> program = Program::read(*own, options.counts);
   if (failed(program))
     return createStringError("the program cannot be run");

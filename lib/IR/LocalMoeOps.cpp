@@ -69,7 +69,8 @@ LogicalResult LocalRouteOp::verify() {
     return emitOpError() << "is rank-major with alignment "
                          << int64_t(getAlignment())
                          << "; only expert-major rows are padded [E_ALIGN]";
-  if (failed(verifyRouteRules(*this, bool(getScores()))))
+  if (failed(verifyRouteRules(*this, getExperts(), getAlgorithm(),
+                              bool(getScores()))))
     return failure();
   Result<Placement> placement = makePlacement(
       getPlacement(), getTableAttr(), getExperts(), groups->front().size());

@@ -20,7 +20,26 @@ mlir::LogicalResult verifySummable(mlir::Operation *op, llvm::StringRef name,
 /// The rules that shunt.route and shunt.local.route share: placement table,
 /// capacity, bound, alignment.
 template <typename OpTy>
-mlir::LogicalResult verifyRouteRules(OpTy op, bool hasScores) {
+mlir::LogicalResult verifyRouteRules(OpTy op, int64_t experts,
+                                     std::optional<MoeAlgorithm> algorithm,
+                                     bool hasScores) {
+  if (auto counts = op.getStaticCounts()) {
+    if (int64_t(counts->size()) != experts)
+      return op.emitOpError()
+             << "has " << counts->size() << " static counts for " << experts
+             << " experts; give one for each [E_COUNTS_LEN]";
+    if (failed(verifyNotNegative(op, *counts, "static counts")))
+      return mlir::failure();
+    if (op.getCapacity() ||
+        (algorithm && *algorithm != MoeAlgorithm::AllToAll &&
+         *algorithm != MoeAlgorithm::Local))
+      return op.emitOpError()
+             << "has static counts with "
+             << (op.getCapacity() ? "a capacity"
+                                  : stringifyMoeAlgorithm(*algorithm))
+             << ", which asks for what the ids say; leave one of them out "
+                "[X_ROUTING]";
+  }
   if (bool(op.getTable()) != (op.getPlacement() == MoePlacement::Table))
     return op.emitOpError()
            << "has placement " << stringifyMoePlacement(op.getPlacement())

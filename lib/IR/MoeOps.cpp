@@ -144,7 +144,8 @@ LogicalResult RouteOp::verify() {
     if (failed(verifySlots("scores", scores, scores.getElementType().isF32())))
       return failure();
   }
-  return verifyRouteRules(*this, bool(getScores()));
+  return verifyRouteRules(*this, routing.getExperts(), getAlgorithm(),
+                          bool(getScores()));
 }
 
 LogicalResult RouteOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -188,6 +189,20 @@ struct LocalRoute : OpRewritePattern<RouteOp> {
   }
 };
 
+/// Counts that are known are not exchanged: rows go straight to their experts.
+struct StaticCounts : OpRewritePattern<RouteOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RouteOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getStaticCounts() || op.getAlgorithm())
+      return rewriter.notifyMatchFailure(op, "counts unknown, or decided");
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.setAlgorithm(MoeAlgorithm::AllToAll); });
+    return success();
+  }
+};
+
 /// One slot can be added up in one order only.
 struct OneSlot : OpRewritePattern<CombineOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -205,7 +220,7 @@ struct OneSlot : OpRewritePattern<CombineOp> {
 
 void RouteOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                           MLIRContext *context) {
-  patterns.add<LocalRoute>(context);
+  patterns.add<LocalRoute, StaticCounts>(context);
 }
 
 void CombineOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

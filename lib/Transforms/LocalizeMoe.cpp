@@ -130,10 +130,10 @@ static LogicalResult localizeRoute(RouteOp op, const LocalizeContext &context) {
       demands.score == MoeScore::None ? Value() : op.getScores(),
       groupsAttr(op.getContext(), group->mesh, group->over),
       op.getType().getExperts(), *algorithm, op.getPlacement(),
-      op.getTableAttr(), demands.score, demands.order, op.getOverflow(),
-      op.getCapacityAttr(), op.getBoundAttr(), op.getAlignment(),
-      nodeSizeOf(*group, cluster->getRanksPerNode()), op.getPadEmpty(),
-      demands.rankMajor, op.getStepAttr());
+      op.getTableAttr(), op.getStaticCountsAttr(), demands.score, demands.order,
+      op.getOverflow(), op.getCapacityAttr(), op.getBoundAttr(),
+      op.getAlignment(), nodeSizeOf(*group, cluster->getRanksPerNode()),
+      op.getPadEmpty(), demands.rankMajor, op.getStepAttr());
   // The order of rows over capacity asks for scores that no sum needs.
   if (op.getOverflow() == MoeOverflow::DropLowest && !local.getScores())
     local.getScoresMutable().assign(op.getScores());

@@ -181,6 +181,10 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
   LogicalResult plan(RouteOp op, SymbolTableCollection &symbols) {
     if (op.getAlgorithm())
       return success();
+    if (op.getStaticCounts()) {
+      op.setAlgorithm(MoeAlgorithm::AllToAll);
+      return success();
+    }
     FailureOr<std::vector<DispatchEstimate>> estimates =
         estimateDispatch(op, symbols);
     if (failed(estimates))

@@ -40,10 +40,13 @@ static shunt_moe_options toOptions(const int64_t *fields) {
 /// The dispatcher of a group with these options, made when first asked for: it
 /// keeps its buffers from step to step.
 static Error findDispatcher(shunt_comm *comm, shunt_group *group,
-                            const int64_t *fields, const int64_t *tableSizes,
-                            const int64_t *table, shunt_moe *&out) {
-  std::vector<int64_t> key(fields, fields + SHUNT_RT_MOE_FIELDS);
+                            const int64_t *fields, int64_t fieldsLen,
+                            const int64_t *tableSizes, const int64_t *table,
+                            shunt_moe *&out) {
+  std::vector<int64_t> key(fields, fields + fieldsLen);
   shunt_moe_options options = toOptions(fields);
+  if (fieldsLen > SHUNT_RT_MOE_FIELDS)
+    options.static_counts = fields + SHUNT_RT_MOE_FIELDS;
   options.table_sizes = tableSizes;
   options.table = table;
   if (options.placement == SHUNT_MOE_TABLE && tableSizes) {
@@ -95,15 +98,20 @@ shunt_rt_moe_route(shunt_comm *comm, const int64_t *partition, int64_t numRanks,
     return nullptr;
   shunt_moe *moe = nullptr;
   Error error = guarded([&]() -> Error {
-    if (!fields || fieldsLen != SHUNT_RT_MOE_FIELDS)
+    if (!fields ||
+        (fieldsLen != SHUNT_RT_MOE_FIELDS &&
+         (fieldsLen < SHUNT_RT_MOE_FIELDS ||
+          fieldsLen - SHUNT_RT_MOE_FIELDS != fields[SHUNT_RT_MOE_EXPERTS])))
       return invalid("route: options have " + std::to_string(fieldsLen) +
                      " fields, expected " +
-                     std::to_string(SHUNT_RT_MOE_FIELDS));
+                     std::to_string(SHUNT_RT_MOE_FIELDS) +
+                     ", or one more for each expert");
     shunt_group *group = nullptr;
     if (Error error = findOwnGroup(comm, "route",
                                    {partition, numRanks, groupSize}, group))
       return error;
-    return findDispatcher(comm, group, fields, tableSizes, table, moe);
+    return findDispatcher(comm, group, fields, fieldsLen, tableSizes, table,
+                          moe);
   });
   if (error) {
     comm->fail(std::move(error));

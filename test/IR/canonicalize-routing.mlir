@@ -80,3 +80,14 @@ func.func @two_slots(%r: !shunt.routing<@wide, tokens = [ep], over = [ep], exper
       tensor<?x8xf32, #wide_rows> -> tensor<?x8xf32, #wide>
   return %o : tensor<?x8xf32, #wide>
 }
+
+// Counts that are known before the ids are not exchanged.
+// CHECK-LABEL: func.func @static_counts
+// CHECK: shunt.route %{{.*}} algorithm all_to_all placement even {static_counts = array<i64: 1, 1, 0, 2>}
+func.func @static_counts(%b: !wide, %ids: tensor<?x2xi32, #wide>)
+    -> !shunt.routing<@wide, tokens = [ep], over = [ep], experts = 4, top_k = 2> {
+  %r = shunt.route %ids in %b placement even {static_counts = array<i64: 1, 1, 0, 2>}
+    : tensor<?x2xi32, #wide>, !wide
+    -> !shunt.routing<@wide, tokens = [ep], over = [ep], experts = 4, top_k = 2>
+  return %r : !shunt.routing<@wide, tokens = [ep], over = [ep], experts = 4, top_k = 2>
+}

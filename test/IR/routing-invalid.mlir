@@ -185,6 +185,45 @@ shunt.mesh @moe on @pod <dp = 1, ep = 4, tp = 2>
 !b = !shunt.batch<@moe, owners = [ep]>
 !r = !shunt.routing<@moe, tokens = [dp, ep], over = [ep], experts = 8, top_k = 2>
 #l = #shunt.layout<@moe, tokens = [dp, ep]>
+func.func @static_counts_of_other_experts(%b: !b, %ids: tensor<?x2xi32, #l>, %s: tensor<?x2xf32, #l>) {
+  // expected-error @below {{has 2 static counts for 8 experts; give one for each [E_COUNTS_LEN]}}
+  %r = shunt.route %ids in %b placement even {static_counts = array<i64: 1, 1>} : tensor<?x2xi32, #l>, !b -> !r
+  return
+}
+
+// -----
+
+shunt.cluster @pod {nodes = 2, ranks_per_node = 4}
+shunt.mesh @moe on @pod <dp = 1, ep = 4, tp = 2>
+!b = !shunt.batch<@moe, owners = [ep]>
+!r = !shunt.routing<@moe, tokens = [dp, ep], over = [ep], experts = 8, top_k = 2>
+#l = #shunt.layout<@moe, tokens = [dp, ep]>
+func.func @static_counts_negative(%b: !b, %ids: tensor<?x2xi32, #l>, %s: tensor<?x2xf32, #l>) {
+  // expected-error @below {{has static counts with the count -1 at index 6; a count is at least 0 [E_COUNTS_NEG]}}
+  %r = shunt.route %ids in %b placement even {static_counts = array<i64: 1, 1, 1, 1, 1, 1, -1, 1>} : tensor<?x2xi32, #l>, !b -> !r
+  return
+}
+
+// -----
+
+shunt.cluster @pod {nodes = 2, ranks_per_node = 4}
+shunt.mesh @moe on @pod <dp = 1, ep = 4, tp = 2>
+!b = !shunt.batch<@moe, owners = [ep]>
+!r = !shunt.routing<@moe, tokens = [dp, ep], over = [ep], experts = 8, top_k = 2>
+#l = #shunt.layout<@moe, tokens = [dp, ep]>
+func.func @static_counts_gathered(%b: !b, %ids: tensor<?x2xi32, #l>, %s: tensor<?x2xf32, #l>) {
+  // expected-error @below {{has static counts with all_gather, which asks for what the ids say; leave one of them out [X_ROUTING]}}
+  %r = shunt.route %ids in %b algorithm all_gather placement even {static_counts = array<i64: 1, 1, 1, 1, 1, 1, 1, 1>} : tensor<?x2xi32, #l>, !b -> !r
+  return
+}
+
+// -----
+
+shunt.cluster @pod {nodes = 2, ranks_per_node = 4}
+shunt.mesh @moe on @pod <dp = 1, ep = 4, tp = 2>
+!b = !shunt.batch<@moe, owners = [ep]>
+!r = !shunt.routing<@moe, tokens = [dp, ep], over = [ep], experts = 8, top_k = 2>
+#l = #shunt.layout<@moe, tokens = [dp, ep]>
 #rows = #shunt.routed<@moe, tokens = [dp, ep], over = [ep]>
 func.func @dispatch_shape(%b: !b, %r: !r, %x: tensor<?x16xf32, #l>) {
   // expected-error @below {{has a result of type 'tensor<?x8xf32>' for rows of type 'tensor<?x16xf32>'; they differ in the number of rows only [X_SHAPE]}}

@@ -7,6 +7,7 @@
 #include "../ToolError.h"
 #include "Steps.h"
 
+#include "Shunt/Core/RoutingVolume.h"
 #include "Shunt/Execution/Run.h"
 #include "Shunt/Pipelines/Pipelines.h"
 
@@ -43,6 +44,11 @@ static cl::opt<std::string> mode("mode", cl::init("auto"),
 static cl::opt<uint64_t> seed("seed", cl::init(0),
                               cl::desc("Seed of the inputs not given"),
                               cl::cat(category));
+static cl::opt<std::string>
+    dispatch("dispatch", cl::value_desc("auto|all_gather|all_to_all|…"),
+             cl::desc("How routed rows travel, in place of what the program "
+                      "says"),
+             cl::cat(category));
 static cl::opt<std::string>
     routing("routing", cl::init("uniform"),
             cl::value_desc("uniform|zipf:S|file"),
@@ -244,6 +250,10 @@ int main(int argc, char **argv) {
   if (!source)
     return fail(source.error());
   options.routing = *source;
+  options.dispatch = dispatch;
+  if (!dispatch.empty() && dispatch != "auto")
+    if (auto known = parseDispatchAlgorithm(dispatch); !known)
+      return fail(known.error());
   if (!tokens.empty())
     options.counts = std::vector<int64_t>(tokens.begin(), tokens.end());
   auto failWith = [&](llvm::Error error) {

@@ -19,6 +19,8 @@ struct RunOptions {
   std::string mode = "auto";
   /// Seeds the inputs that are not given.
   uint64_t seed = 0;
+  /// Replaces the algorithm of every routing; `auto`: the planner chooses.
+  std::string dispatch = {};
   /// Expert ids that are not given: those of arguments with `shunt.experts`.
   RoutingSource routing;
   /// Inputs as a whole, by argument.

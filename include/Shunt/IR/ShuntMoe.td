@@ -35,6 +35,11 @@ def Shunt_RouteOp
     cheapest. All give the same results, and under the order `slot` of combine
     the same bits.
 
+    `static_counts` are the slots that every rank sends to each expert, where
+    that is known before the ids (round robin, a fixed pattern): counts are then
+    not exchanged, which makes `all_to_all` the algorithm, and ids that say
+    otherwise are an error at run time.
+
     Rows over `capacity`, which one rank sends to one expert, are an `overflow`:
     an error, or the last ones or those with the lowest scores are dropped. A
     rank may receive `bound` rows, of which storage can be taken beforehand.
@@ -54,6 +59,8 @@ def Shunt_RouteOp
     - `even` needs a number of experts that the ranks divide; a list for each
       rank names experts only, and every expert.
     - `local` needs groups of one rank.
+    - `static_counts` has a count for each expert, none negative, and goes with
+      `all_to_all` or `local` and no capacity.
     - `capacity`, `bound` and `alignment` are at least 1; an overflow rule needs
       a capacity, `drop_lowest` scores too.
   }];
@@ -64,6 +71,7 @@ def Shunt_RouteOp
                        DefaultValuedAttr<Shunt_MoePlacementAttr,
                                          "MoePlacement::Even">:$placement,
                        OptionalAttr<ArrayAttr>:$table,
+                       OptionalAttr<DenseI64ArrayAttr>:$static_counts,
                        OptionalAttr<I64Attr>:$capacity,
                        DefaultValuedAttr<Shunt_MoeOverflowAttr,
                                          "MoeOverflow::Error">:$overflow,
@@ -219,7 +227,8 @@ def Shunt_LocalRouteOp
     - The groups are a partition of the ranks 0 … n-1.
     - `ids` are rows of top_k i32, `scores` as many f32; both tensors without
       encoding, or memrefs; `scores` is absent exactly when `score` is `none`.
-    - Placement, capacity, bound, alignment and node size as for shunt.route.
+    - Placement, static counts, capacity, bound, alignment and node size as for
+      shunt.route.
   }];
   let arguments = (ins Shunt_Rows:$ids, Optional<Shunt_Rows>:$scores,
                        I64ElementsAttr:$groups, I64Attr:$experts,
@@ -227,6 +236,7 @@ def Shunt_LocalRouteOp
                        DefaultValuedAttr<Shunt_MoePlacementAttr,
                                          "MoePlacement::Even">:$placement,
                        OptionalAttr<ArrayAttr>:$table,
+                       OptionalAttr<DenseI64ArrayAttr>:$static_counts,
                        DefaultValuedAttr<Shunt_MoeScoreAttr,
                                          "MoeScore::After">:$score,
                        DefaultValuedAttr<Shunt_MoeOrderAttr,

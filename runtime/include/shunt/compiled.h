@@ -147,7 +147,8 @@ enum {
 };
 
 /// shunt_moe_route over the caller's group, by a dispatcher that is made when
-/// first asked for. `table_sizes` (one for each member) and `table` are null
+/// first asked for. Static counts, one for each expert, may follow the options:
+/// `options_len` is then larger. `table_sizes` (one for each member) and `table` are null
 /// unless the placement is SHUNT_MOE_TABLE. Null after an error.
 SHUNT_API shunt_moe_routing *
 shunt_rt_moe_route(shunt_comm *comm, const int64_t *partition,

@@ -125,6 +125,11 @@ typedef struct shunt_moe_options {
   /// after the other. Copied.
   const int64_t *table_sizes;
   const int64_t *table;
+  /// Slots that every member sends to each of the `experts` experts, where that
+  /// is known beforehand; null if it is not. Counts are then not exchanged, and
+  /// a member whose ids say otherwise fails [E_EXPERT_COUNTS]. For ALL_TO_ALL,
+  /// without capacity and `active`. Copied.
+  const int64_t *static_counts;
   /// One entry for each member, 0 for one whose experts may not be used and
   /// whose own slots are dropped; null if all are. Copied.
   const uint8_t *active;

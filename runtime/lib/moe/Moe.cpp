@@ -38,7 +38,11 @@ shunt_moe::shunt_moe(shunt_comm *comm, shunt_group *group,
       placement(std::move(placement)), pool(options.threads) {
   if (options.active)
     active.assign(options.active, options.active + ranks());
+  if (options.static_counts)
+    staticCounts.assign(options.static_counts,
+                        options.static_counts + options.experts);
   this->options.active = nullptr;
+  this->options.static_counts = nullptr;
   this->options.table = this->options.table_sizes = nullptr;
   direct = !options.no_direct &&
            (ranks() == 1 || (options.algorithm == SHUNT_MOE_ALL_TO_ALL &&

@@ -41,6 +41,8 @@ struct shunt_moe {
   shunt_moe_options options;
   shunt::Placement placement;
   std::vector<uint8_t> active;
+  /// Of every source, for each expert; empty if counts are exchanged.
+  std::vector<int64_t> staticCounts;
   /// Rows go straight to their place: ranks share memory.
   bool direct;
   /// What its collectives are part of, as long as a call of the C API lasts.

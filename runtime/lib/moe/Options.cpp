@@ -65,6 +65,18 @@ Error resolveOptions(shunt_moe_options &options) {
       (options.alignment > 1 || options.pad_empty))
     return invalidOption("only expert-major rows can be padded; alignment is " +
                          std::to_string(options.alignment) + " [E_ALIGN]");
+  if (options.static_counts) {
+    if (options.algorithm != SHUNT_MOE_ALL_TO_ALL || options.capacity ||
+        options.active)
+      return invalidOption("static_counts need all_to_all, without capacity "
+                           "and active: these ask for what the ids say");
+    for (int64_t i = 0; i < options.experts; ++i)
+      if (options.static_counts[i] < 0)
+        return invalidOption("static_counts has " +
+                             std::to_string(options.static_counts[i]) +
+                             " for expert " + std::to_string(i) +
+                             ", expected at least 0 [E_COUNTS_NEG]");
+  }
   if (options.overflow == SHUNT_MOE_OVERFLOW_DROP_LOWEST &&
       options.score == SHUNT_MOE_SCORE_NONE && options.capacity)
     return invalidOption("dropping the lowest scores needs scores");
@@ -121,6 +133,7 @@ static int64_t hashOf(const std::vector<int64_t> &values) {
 std::vector<int64_t> agreementWords(const shunt_moe_options &o,
                                     const Placement &placement,
                                     const std::vector<uint8_t> &active,
+                                    const std::vector<int64_t> &staticCounts,
                                     bool direct) {
   std::vector<int64_t> table;
   for (int64_t i = 0; i < placement.instances(); ++i) {
@@ -145,7 +158,8 @@ std::vector<int64_t> agreementWords(const shunt_moe_options &o,
           o.round_partials != 0,
           direct,
           hashOf(table),
-          hashOf(alive)};
+          hashOf(alive),
+          hashOf(staticCounts)};
 }
 
 static const char *const wordNames[] = {
@@ -153,7 +167,7 @@ static const char *const wordNames[] = {
     "bound",         "capacity",       "algorithm",      "layout",
     "score",         "order",          "overflow",       "pad_empty",
     "round_sums",    "round_products", "round_partials", "no_direct",
-    "the placement", "active"};
+    "the placement", "active",         "static_counts"};
 
 /// Words that are hashes, which say nothing to a reader.
 static bool isHash(size_t word) { return word >= 16; }

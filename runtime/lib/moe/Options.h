@@ -27,6 +27,7 @@ Error placeExperts(const shunt_moe_options &options, int64_t ranks,
 std::vector<int64_t> agreementWords(const shunt_moe_options &options,
                                     const Placement &placement,
                                     const std::vector<uint8_t> &active,
+                                    const std::vector<int64_t> &staticCounts,
                                     bool direct);
 
 /// Compares the words of all members, which follow each other; `ranks` are the

@@ -13,8 +13,8 @@ namespace shunt::rt {
 static shunt_status agree(shunt_moe &moe) {
   if (moe.agreed || moe.ranks() == 1)
     return SHUNT_OK;
-  std::vector<int64_t> mine =
-      agreementWords(moe.options, moe.placement, moe.active, moe.direct);
+  std::vector<int64_t> mine = agreementWords(
+      moe.options, moe.placement, moe.active, moe.staticCounts, moe.direct);
   int64_t words = static_cast<int64_t>(mine.size());
   std::vector<int64_t> all(moe.ranks() * words);
   if (shunt_status status =
@@ -25,6 +25,42 @@ static shunt_status agree(shunt_moe &moe) {
     return moe.comm->fail(std::move(error));
   moe.agreed = true;
   return SHUNT_OK;
+}
+
+/// What would be exchanged, where it is known beforehand.
+static Error assumeCounts(shunt_moe_routing &routing) {
+  shunt_moe &moe = *routing.moe;
+  const std::vector<int64_t> &expected = moe.staticCounts;
+  for (int64_t expert = 0; expert < moe.options.experts; ++expert)
+    if (routing.own.expertSlots[expert] != expected[expert])
+      return asError(
+          moe, "route",
+          {"E_EXPERT_COUNTS",
+           "the ids of rank " + std::to_string(moe.comm->rank) +
+               " name expert " + std::to_string(expert) + " " +
+               std::to_string(routing.own.expertSlots[expert]) +
+               " times, but static_counts says " +
+               std::to_string(expected[expert]) +
+               "; leave static_counts out, and counts are exchanged"});
+  std::vector<int64_t> counts;
+  for (int64_t source = 0; source < moe.ranks(); ++source) {
+    std::vector<int64_t> row(moe.placement.instances());
+    for (int64_t expert = 0; expert < moe.options.experts; ++expert)
+      row[moe.placement.instanceFor(expert, source)] = expected[expert];
+    counts.insert(counts.end(), row.begin(), row.end());
+  }
+  auto result = RouteCounts::create(moe.placement, std::move(counts));
+  if (!result)
+    return asError(moe, "route", result.error());
+  routing.counts = std::move(*result);
+  routing.number = moe.group->sequence;
+  // Of others only their rows are known; nothing that uses them asks for more.
+  routing.tokens.assign(moe.ranks(), routing.own.tokens);
+  routing.rankCopies.clear();
+  routing.nodeCopies.clear();
+  routing.sendSplits = routing.own.sendSplits;
+  routing.recvSplits = routing.counts->recvSplits(moe.me());
+  return {};
 }
 
 /// One row of every rank: its tokens, its rows for each instance, and its
@@ -165,8 +201,12 @@ shunt_status shunt_moe_route(shunt_moe *moe, const int32_t *ids, int64_t tokens,
       return error;
     moe->purpose = {Purpose::Route, SHUNT_F32, 0};
     status = agree(*moe);
-    if (status == SHUNT_OK)
+    if (status == SHUNT_OK && !moe->staticCounts.empty()) {
+      if (Error error = assumeCounts(*routing))
+        return error;
+    } else if (status == SHUNT_OK) {
       status = exchangeCounts(*routing);
+    }
     if (status != SHUNT_OK)
       return {};
     if (Error error = arrange(*routing))
