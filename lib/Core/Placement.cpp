@@ -12,9 +12,10 @@
 namespace shunt {
 
 static MaybeError checkSizes(int64_t experts, int64_t ranks) {
-  if (experts < 1)
-    return Error{"E_SIZE", "a placement has at least 1 expert, got " +
-                               std::to_string(experts)};
+  if (experts < 1 || experts > Placement::kMaxExperts)
+    return Error{"E_SIZE", "a placement has 1 to " +
+                               std::to_string(Placement::kMaxExperts) +
+                               " experts, got " + std::to_string(experts)};
   if (ranks < 1)
     return Error{"E_SIZE", "a placement has at least 1 rank, got " +
                                std::to_string(ranks)};

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisLists.h"
+#include "Shunt/Core/Placement.h"
 #include "Shunt/IR/Shunt.h"
 
 #include "mlir/IR/Builders.h"
@@ -129,11 +130,12 @@ LogicalResult RoutingType::verify(EmitError emitError, FlatSymbolRefAttr,
   if (failed(verifyAxes(emitError, tokens, {}, {})) ||
       failed(verifyOver(emitError, tokens, over)))
     return failure();
-  for (auto [name, value] :
-       {std::pair("experts", experts), std::pair("top_k", topK)})
-    if (value < 1)
-      return emitError() << "expects " << name << " of at least 1, got "
-                         << value << " [E_SIZE]";
+  for (auto [name, value, most] :
+       {std::tuple("experts", experts, Placement::kMaxExperts),
+        std::tuple("top_k", topK, Placement::kMaxTopK)})
+    if (value < 1 || value > most)
+      return emitError() << "expects " << name << " of 1 to " << most
+                         << ", got " << value << " [E_SIZE]";
   return success();
 }
 

@@ -581,7 +581,7 @@ shunt.cluster @pod {nodes = 2, ranks_per_node = 4}
 shunt.mesh @moe on @pod <dp = 1, ep = 4, tp = 2>
 !b = !shunt.batch<@moe, owners = [ep]>
 func.func @no_experts(%b: !b) {
-  // expected-error @below {{expects experts of at least 1, got 0 [E_SIZE]}}
+  // expected-error @below {{expects experts of 1 to 1048576, got 0 [E_SIZE]}}
   %d = "x"(%b) : (!b) -> !shunt.routing<@moe, tokens = [ep], over = [ep], experts = 0, top_k = 2>
   return
 }

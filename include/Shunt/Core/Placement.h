@@ -20,6 +20,11 @@ namespace shunt {
 /// so rows sorted by instance are also sorted by destination rank.
 class Placement {
 public:
+  /// More would be a mistake, and take memory before anyone finds out.
+  static constexpr int64_t kMaxExperts = int64_t(1) << 20;
+  /// Choices of a token, at most this many.
+  static constexpr int64_t kMaxTopK = int64_t(1) << 20;
+
   /// Contiguous blocks of equal size. Errors: E_SIZE, E_PLACEMENT (experts that
   /// the ranks do not divide).
   static Result<Placement> even(int64_t experts, int64_t ranks);
