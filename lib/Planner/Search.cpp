@@ -152,7 +152,9 @@ std::vector<Edge> Search::edges(const State &state) const {
   });
   forSubsets(state.tokens, [&](Mask axes) {
     add(CollectiveKind::AllGather, axes, {state.tokens & ~axes, state.partial});
-    if (!state.partial)
+    // Who sends what to whom is a matrix over the world.
+    constexpr int64_t kMostExchanged = 256;
+    if (!state.partial && mesh.world() <= kMostExchanged)
       forSubsets(free, [&](Mask split) {
         add(CollectiveKind::AllToAll, axes | split,
             {(state.tokens & ~axes) | split, 0});

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReshardPrices.h"
+
 #include "Shunt/Transforms/Passes.h"
 
 #include "Shunt/Analysis/CollectiveText.h"
@@ -61,16 +63,19 @@ static FailureOr<Held> resolveHeld(Resolver &resolver, LayoutAttr attr) {
   return held;
 }
 
-/// `reduce_scatter over tp, relabel to @moe`
-static std::string describe(const Transition &transition, const Mesh &source) {
+/// `reduce_scatter over tp (direct), relabel to @moe`
+static std::string describe(const Transition &transition, const Mesh &source,
+                            ArrayRef<std::string> algorithms) {
   std::string text;
   const Mesh *mesh = &source;
-  for (const TransitionStep &step : transition.steps) {
+  for (auto [index, step] : llvm::enumerate(transition.steps)) {
     text += text.empty() ? "" : ", ";
     text += toString(step.move);
     if (step.move != Move::Relabel)
       text += " over " + mesh->axisNames(step.axes);
-    else if (mesh->name() != step.result.mesh.name())
+    if (index < algorithms.size() && !algorithms[index].empty())
+      text += " (" + algorithms[index] + ")";
+    if (step.move == Move::Relabel && mesh->name() != step.result.mesh.name())
       text += " to @" + step.result.mesh.name();
     mesh = &step.result.mesh;
   }
@@ -164,10 +169,11 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
     if (failed(checkDecided(module)) || failed(verifyLayouts(module)))
       return signalPassFailure();
     SymbolTableCollection symbols;
+    ReshardPrices prices(symbols);
     SmallVector<RedistributeOp> ops;
     module.walk([&](RedistributeOp op) { ops.push_back(op); });
     for (RedistributeOp op : ops)
-      if (failed(plan(op, symbols)))
+      if (failed(plan(op, prices, symbols)))
         return signalPassFailure();
     WalkResult routes = module.walk([&](RouteOp op) {
       return failed(plan(op, symbols)) ? WalkResult::interrupt()
@@ -175,6 +181,27 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
     });
     if (routes.wasInterrupted())
       signalPassFailure();
+  }
+
+  LogicalResult emit(RedistributeOp op, const PricedTransition &priced,
+                     const Mesh &source, SymbolTableCollection &symbols) {
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("Planned")
+                                    .category("shunt-plan")
+                                    .function(functionName(op)))
+        << remark::add("{0}: {1}; {2:F1} us, {3:F1} % above the bound",
+                       op.getStep().value_or("redistribute").str(),
+                       describe(priced.transition, source, priced.algorithms),
+                       priced.cost.seconds * 1e6, priced.aboveBound * 100)
+        << remark::reason("least time of all chains; by rules {0:F1} us",
+                          priced.ruledSeconds * 1e6)
+        << remark::metric("bytes_of_busiest_rank", int64_t(priced.cost.moved))
+        << remark::metric("rounds", priced.cost.rounds);
+    Emitter emitter(op, symbols);
+    if (failed(emitter.emit(priced.transition, source)))
+      return failure();
+    op.replaceAllUsesWith(emitter.result());
+    op.erase();
+    return success();
   }
 
   /// Chooses how the rows of a routing travel, where that is not stated.
@@ -213,7 +240,8 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
     return success();
   }
 
-  LogicalResult plan(RedistributeOp op, SymbolTableCollection &symbols) {
+  LogicalResult plan(RedistributeOp op, ReshardPrices &prices,
+                     SymbolTableCollection &symbols) {
     // Legal in a graph region, where values may come in circles.
     if (op.getInput() == op.getResult())
       return op.emitOpError() << "reads its own result, which no rank ever "
@@ -229,11 +257,17 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
     if (!transition)
       return resolver.fail(transition.error());
     const Mesh &source = from->layout.mesh;
+    FailureOr<std::optional<PricedTransition>> priced =
+        prices.price(op, *from, *to, *transition);
+    if (failed(priced))
+      return failure();
+    if (*priced)
+      return emit(op, **priced, source, symbols);
     remark::passed(op.getLoc(), remark::RemarkOpts::name("Planned")
                                     .category("shunt-plan")
                                     .function(functionName(op)))
         << remark::add("{0}: {1}", op.getStep().value_or("redistribute").str(),
-                       describe(*transition, source))
+                       describe(*transition, source, {}))
         << remark::reason("receives the fewest rows of all chains")
         << remark::metric("collectives", transition->collectives)
         << remark::metric("received_cells", transition->received)

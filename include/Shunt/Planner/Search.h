@@ -1,5 +1,4 @@
-//===- Search.h - The cheapest way between two layouts
-//----------------------===//
+//===- Search.h - The cheapest way between two layouts ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -52,8 +51,9 @@ CollectiveCall reshardCall(const Batch &batch, CollectiveKind kind,
 
 /// The way of least time from `from` to `to`, two layouts of one mesh of at
 /// most 20 axes of more than one rank. Of equal ones that with fewer steps.
-/// Errors: X_LAYOUT (`to` is partial where `from` is not), E_SIZE (too many
-/// axes), and those of the cost model.
+/// All-to-alls are looked at on at most 256 ranks. Errors: X_LAYOUT (`to` is
+/// partial where `from` is not), E_SIZE (too many axes), and those of the cost
+/// model.
 Result<ReshardPlan> planReshard(const CostModel &model, const Batch &batch,
                                 const Layout &from, const Layout &to,
                                 int64_t rowBytes);

@@ -76,6 +76,13 @@ def PlanCollectives : Pass<"shunt-plan", "mlir::ModuleOp"> {
     written down where the batch is a literal. A remark says what was chosen and
     how many cells (rows of one rank when all is scattered) each rank receives.
 
+    Where the cluster has several nodes or a preset and the batch is a literal,
+    the chain of least modelled time is taken instead, of all that there are over
+    the common digits of both meshes. One through strided layouts adds a mesh of
+    these digits (`@attn_moe`). The remark then has the time, the algorithm that
+    was priced for each collective, and how far the bytes of the busiest rank are
+    above the lower bound.
+
     ```mlir
     %1 = shunt.redistribute %0 in %b : tensor<?x8xf32, #partial>, !b
       -> tensor<?x8xf32, #experts>
@@ -85,8 +92,9 @@ def PlanCollectives : Pass<"shunt-plan", "mlir::ModuleOp"> {
     %1 = shunt.all_gather %3 in %b over [ep, tp] counts [3, 2, 2, 1] : …
     ```
 
-    Runs after `shunt-assign-layouts`, since all layouts must be decided.
-    Groups of one rank get no collective.
+    Runs after `shunt-assign-layouts`, since all layouts must be decided. A
+    `shunt.route` without an algorithm gets the one of least time. Groups of one
+    rank get no collective.
   }];
   let dependentDialects = ["::shunt::ShuntDialect"];
 }

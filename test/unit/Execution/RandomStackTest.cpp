@@ -131,12 +131,16 @@ Result<Config> makeConfig(uint64_t seed) {
     // Also fewer experts than ranks, and such as ep does not divide.
     if (random.below(2))
       stack.experts = 1 + random.below(2 * stack.experts);
-    while (world % (stack.nodes = 1 + random.below(world)) != 0)
-      ;
     if (random.below(2))
       config.routing = *parseRoutingSource("zipf:1.5");
   }
   stack.topK = 1 + random.below(std::min<int64_t>(stack.experts, 3));
+  while (world % (stack.nodes = 1 + random.below(world)) != 0)
+    ;
+  static const char *clusters[] = {"", "h100", "mi300x"};
+  // These have eight ranks in a machine.
+  stack.cluster =
+      clusters[world / stack.nodes > 8 ? 0 : random.below(std::size(clusters))];
   return config;
 }
 
