@@ -13,6 +13,8 @@ packages=(
   zlib1g-dev libzstd-dev libedit-dev libxml2-dev libcurl4-openssl-dev
   # The mpi backend, and network namespaces as hosts for its tests
   libopenmpi-dev openmpi-bin iproute2
+  # nvcc's host compiler, where there is nvcc (of which Debian's is too old)
+  g++
   # Tests and benchmarks
   libgtest-dev libbenchmark-dev nlohmann-json3-dev
 )

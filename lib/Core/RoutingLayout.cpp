@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Shunt/Core/Routing.h"
+#include "Shunt/Core/RowArithmetic.h"
 
 #include "Text.h"
 
@@ -59,12 +60,9 @@ std::vector<int64_t> RouteCounts::recvSplits(int64_t rank) const {
 
 /// Rows of one expert with padding; nothing if they are too many.
 static std::optional<int64_t> padRows(int64_t rows, const RowOrder &order) {
-  if (rows == 0)
-    return order.padEmpty ? order.alignment : 0;
-  int64_t units = rows / order.alignment + (rows % order.alignment != 0);
-  if (units > mostRows / order.alignment)
+  if (unitsOf(rows, order.alignment) > mostRows / order.alignment)
     return std::nullopt;
-  return units * order.alignment;
+  return paddedRows(rows, order.alignment, order.padEmpty);
 }
 
 Result<Arrivals> Arrivals::create(const RouteCounts &counts, int64_t rank,
