@@ -16,7 +16,7 @@ packages=(
   # nvcc's host compiler, where there is nvcc (of which Debian's is too old)
   g++
   # Tests and benchmarks
-  libgtest-dev libbenchmark-dev nlohmann-json3-dev
+  libgtest-dev libbenchmark-dev nlohmann-json3-dev python3-psutil
 )
 
 fail() {

@@ -154,9 +154,11 @@ void MpiWorld::leave(const Error &error) {
   std::vector<int64_t> words(1 + kReasonBytes / sizeof(int64_t));
   words[0] = static_cast<int64_t>(sighting.word());
   std::memcpy(&words[1], area.reason, kReasonBytes);
-  for (int64_t rank = 0; rank < process.size; ++rank)
-    if (!isLocal(rank))
-      send(rank, kLeaveTag, words);
+  bool oneMachine = std::all_of(process.areas.begin(), process.areas.end(),
+                                [](Area *area) { return area; });
+  for (int64_t rank = 0; rank < process.size && !oneMachine; ++rank)
+    if (rank != process.me)
+      send(rank, Control::Leave, words);
 }
 
 void MpiWorld::rejoin() {
@@ -164,7 +166,8 @@ void MpiWorld::rejoin() {
   process.own().presence = Sighting{Presence::Here, run}.word();
 }
 
-Presence MpiWorld::presenceOf(int64_t rank, std::string *reason) {
+Presence MpiWorld::presenceOf(const Step &step, int64_t rank,
+                              std::string *reason) {
   Sighting seen;
   std::string why;
   if (Area *area = process.areas[rank]) {
@@ -175,8 +178,13 @@ Presence MpiWorld::presenceOf(int64_t rank, std::string *reason) {
       seen.presence = Presence::Failed;
       why = "its process is gone";
     }
-  } else if (auto found = gone.find(rank); found != gone.end()) {
-    std::tie(seen, why) = found->second;
+  }
+  // Where members meet by messages, the call of a rank may still be on its way
+  // when its area says that it finished: its last message counts then.
+  if (!step.group.local && seen.presence != Presence::Failed) {
+    seen = {};
+    if (auto found = gone.find(rank); found != gone.end())
+      std::tie(seen, why) = found->second;
   }
   if (reason)
     *reason = why;
@@ -190,7 +198,7 @@ Error MpiWorld::findDeparted(const Step &step,
   std::string text, root;
   for (int64_t rank : missing) {
     std::string reason;
-    Presence presence = presenceOf(rank, &reason);
+    Presence presence = presenceOf(step, rank, &reason);
     if (presence == Presence::Here)
       continue;
     text += (text.empty() ? " rank " : "; rank ") + std::to_string(rank);

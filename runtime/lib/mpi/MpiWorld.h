@@ -61,8 +61,10 @@ struct Step {
   int64_t rank(int64_t member) const { return group.ranks[member]; }
 };
 
-/// Tags of messages.
-constexpr int kHeaderTag = 1, kDataTag = 2, kLeaveTag = 3;
+/// Tags of messages. Calls and leaves share one, so that they come in the order
+/// in which a rank sent them: a leave never overtakes the call before it.
+constexpr int kControlTag = 1, kDataTag = 2;
+enum class Control : int64_t { Call, Leave };
 
 /// One process's end of MPI_COMM_WORLD, from one shunt_world_create to the
 /// next. Ranks of one machine meet in shared memory, others by messages.
@@ -101,12 +103,13 @@ private:
   Error exchangeNetwork(const Step &step);
   Error swapHeaders(const Step &step, std::vector<Message> &messages);
   void receiveControl();
-  void send(int64_t rank, int tag, std::vector<int64_t> words);
+  void send(int64_t rank, Control kind, std::vector<int64_t> words);
   Error waitForData(const Step &step, std::vector<MPI_Request> &requests);
 
   //===--- Absent ranks (MpiWorld.cpp) ---===//
-  /// Of another rank, in this run, and why it failed.
-  Presence presenceOf(int64_t rank, std::string *reason = nullptr);
+  /// Of another member of the step, in this run, and why it failed.
+  Presence presenceOf(const Step &step, int64_t rank,
+                      std::string *reason = nullptr);
   Error agreeOn(const Step &step);
   Error findDeparted(const Step &step, const std::vector<int64_t> &missing);
   Error timedOut(const Step &step, const std::vector<int64_t> &missing);
@@ -117,7 +120,7 @@ private:
   std::map<int64_t, std::deque<Message>> early;
   /// Control messages on their way.
   std::deque<std::pair<MPI_Request, std::vector<int64_t>>> sending;
-  /// Ranks of other machines that said they are gone, and why.
+  /// Ranks that said by message that they are gone, and why.
   std::map<int64_t, std::pair<Sighting, std::string>> gone;
   /// Runs of the world, and posts, are counted.
   uint64_t run = 0, posted = 0;

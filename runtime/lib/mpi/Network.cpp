@@ -26,7 +26,7 @@ static Error mpiError(const Step &step, const char *what, int code) {
                               ": " + what + ": " + mpiText(code)};
 }
 
-void MpiWorld::send(int64_t rank, int tag, std::vector<int64_t> words) {
+void MpiWorld::send(int64_t rank, Control kind, std::vector<int64_t> words) {
   while (!sending.empty()) {
     int done = 0;
     MPI_Test(&sending.front().first, &done, MPI_STATUS_IGNORE);
@@ -34,38 +34,42 @@ void MpiWorld::send(int64_t rank, int tag, std::vector<int64_t> words) {
       break;
     sending.pop_front();
   }
+  words.insert(words.begin(), static_cast<int64_t>(kind));
   sending.emplace_back(MPI_REQUEST_NULL, std::move(words));
   auto &[request, kept] = sending.back();
   MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_INT64_T,
-            static_cast<int>(rank), tag, mpi, &request);
+            static_cast<int>(rank), kControlTag, mpi, &request);
 }
 
 /// Takes in what has come: calls, and ranks that leave.
 void MpiWorld::receiveControl() {
-  for (int tag : {kHeaderTag, kLeaveTag})
-    while (true) {
-      int here = 0, words = 0;
-      MPI_Status status;
-      if (MPI_Iprobe(MPI_ANY_SOURCE, tag, mpi, &here, &status) != MPI_SUCCESS ||
-          !here)
-        break;
-      MPI_Get_count(&status, MPI_INT64_T, &words);
-      std::vector<int64_t> message(words);
-      if (MPI_Recv(message.data(), words, MPI_INT64_T, status.MPI_SOURCE, tag,
-                   mpi, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        return;
-      if (tag == kLeaveTag && words > 1) {
-        std::string reason(reinterpret_cast<const char *>(&message[1]),
-                           (words - 1) * sizeof(int64_t));
-        gone[status.MPI_SOURCE] = {
-            Sighting::of(static_cast<uint64_t>(message[0])), reason.c_str()};
-      } else if (tag == kHeaderTag && words >= kHeaderWords) {
-        Message call;
-        std::memcpy(&call.header, message.data(), sizeof(Header));
-        call.counts.assign(message.begin() + kHeaderWords, message.end());
-        early[status.MPI_SOURCE].push_back(std::move(call));
-      }
+  while (true) {
+    int here = 0, size = 0;
+    MPI_Status status;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, kControlTag, mpi, &here, &status) !=
+            MPI_SUCCESS ||
+        !here)
+      return;
+    MPI_Get_count(&status, MPI_INT64_T, &size);
+    std::vector<int64_t> message(size);
+    if (MPI_Recv(message.data(), size, MPI_INT64_T, status.MPI_SOURCE,
+                 kControlTag, mpi, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      return;
+    if (size < 2)
+      continue;
+    const int64_t *words = &message[1];
+    if (static_cast<Control>(message[0]) == Control::Leave) {
+      std::string reason(reinterpret_cast<const char *>(words + 1),
+                         (size - 2) * sizeof(int64_t));
+      gone[status.MPI_SOURCE] = {Sighting::of(static_cast<uint64_t>(words[0])),
+                                 reason.c_str()};
+    } else if (size > kHeaderWords) {
+      Message call;
+      std::memcpy(&call.header, words, sizeof(Header));
+      call.counts.assign(words + kHeaderWords, words + size - 1);
+      early[status.MPI_SOURCE].push_back(std::move(call));
     }
+  }
 }
 
 Error MpiWorld::swapHeaders(const Step &step, std::vector<Message> &messages) {
@@ -78,7 +82,7 @@ Error MpiWorld::swapHeaders(const Step &step, std::vector<Message> &messages) {
   std::memcpy(words.data(), &own.header, sizeof(Header));
   words.insert(words.end(), own.counts.begin(), own.counts.end());
   for (int64_t i = 1; i < n; ++i)
-    send(step.rank((step.call.me + i) % n), kHeaderTag, words);
+    send(step.rank((step.call.me + i) % n), Control::Call, words);
 
   messages.resize(n);
   messages[step.call.me] = std::move(own);
@@ -156,7 +160,7 @@ Error MpiWorld::waitForData(const Step &step,
         others.push_back(rank);
     // Who finished has sent all that it had to.
     for (int64_t rank : others)
-      if (presenceOf(rank) == Presence::Failed)
+      if (presenceOf(step, rank) == Presence::Failed)
         return findDeparted(step, {rank});
     if (patience.isOver())
       return timedOut(step, others);

@@ -32,7 +32,7 @@ Error MpiWorld::waitForAcks(const Step &step, Post &post) {
       for (int64_t rank : step.group.ranks) {
         if (rank == process.me)
           continue;
-        if (presenceOf(rank) == Presence::Failed)
+        if (presenceOf(step, rank) == Presence::Failed)
           return findDeparted(step, {rank});
         others.push_back(rank);
       }
@@ -93,7 +93,7 @@ Error MpiWorld::waitForPosts(const Step &step) {
     if (!patience.wait())
       continue;
     // A rank may post and leave: look for the post again after the leave.
-    if (presenceOf(step.rank(member)) != Presence::Here && !find(member))
+    if (presenceOf(step, step.rank(member)) != Presence::Here && !find(member))
       return findDeparted(step, missing());
     if (patience.isOver())
       if (std::vector<int64_t> ranks = missing(); !ranks.empty())
@@ -171,7 +171,7 @@ Error MpiWorld::passPieces(const Step &step) {
     if (missing.empty())
       missing = step.group.ranks;
     for (int64_t rank : missing)
-      if (rank != process.me && presenceOf(rank) == Presence::Failed)
+      if (rank != process.me && presenceOf(step, rank) == Presence::Failed)
         return findDeparted(step, {rank});
     if (patience.isOver())
       return timedOut(step, missing);

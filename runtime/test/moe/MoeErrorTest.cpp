@@ -41,7 +41,7 @@ TEST(MoeErrors, OverTheCapacity) {
 TEST(MoeErrors, BadOptions) {
   const std::pair<std::string, std::function<void(shunt_moe_options &)>>
       changes[] = {
-          {"a placement has at least 1 expert", [](auto &o) { o.experts = 0; }},
+          {"a placement has 1 to 1048576 experts, got 0", [](auto &o) { o.experts = 0; }},
           {"4 experts cannot be shared equally by 3 ranks", [](auto &) {}},
           {"top_k is 0", [](auto &o) { o.top_k = 0; }},
           {"threads is -1", [](auto &o) { o.threads = -1; }},
