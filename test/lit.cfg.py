@@ -17,3 +17,6 @@ config.environment["PATH"] = os.pathsep.join(
 )
 config.substitutions.append(("%shunt_libs", config.shunt_libs_dir))
 config.substitutions.append(("%python", sys.executable))
+if config.nvcc:
+    config.available_features.add("nvcc")
+    config.substitutions.append(("%nvcc", config.nvcc))

@@ -72,7 +72,7 @@ __global__ __launch_bounds__(rowThreads, 2) void combine(Combine c) {
           Of::load(elems, words[i]);
 #pragma unroll
           for (int e = 0; e < Of::count; ++e)
-            sums[e] = sums[e] + elems[e] * factor;
+            sums[e] = addProduct(sums[e], elems[e], factor);
         }
       }
       if (!isWord)

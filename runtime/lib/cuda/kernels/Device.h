@@ -59,6 +59,14 @@ __device__ inline char *fromLane(char *value, int lane) {
       lane));
 }
 
+/// Says that a pointer from another lane is one to global memory: the compiler
+/// cannot see it, and would use slower instructions.
+__device__ inline void assumeGlobal(const void *pointer) {
+#ifndef SHUNT_SIMT
+  __builtin_assume(__isGlobal(pointer));
+#endif
+}
+
 #ifndef SHUNT_SIMT
 /// Launches as many blocks as the device holds at once, or fewer if `blocks`,
 /// those that have work, are fewer. No work is no launch.

@@ -57,6 +57,7 @@ __global__ __launch_bounds__(rowThreads, 2) void dispatch(Dispatch d) {
         if (!row)
           continue;
         Word *out = reinterpret_cast<Word *>(row) + first;
+        assumeGlobal(out);
 #pragma unroll
         for (int j = 0; j < pieceWords; ++j)
           if (first + j * warpSize < d.rowWords)

@@ -65,6 +65,16 @@ template <typename T> struct Integer {
 using I32 = Integer<uint32_t>;
 using I64 = Integer<uint64_t>;
 
+/// sum + a · b, each rounded: a fused one would have other bits than the CPU's.
+__device__ inline float addProduct(float sum, float a, float b) {
+#ifdef SHUNT_SIMT
+  return sum + a * b;
+#else
+  return __fadd_rn(sum, __fmul_rn(a, b));
+#endif
+}
+
+/// A word that nothing writes while the kernel runs.
 template <typename Word> __device__ inline Word loadWord(const Word *word) {
   return __ldg(word);
 }

@@ -86,18 +86,19 @@ __device__ uint4 quantised(const float *elems, float scale) {
   return {parts[0], parts[1], parts[2], parts[3]};
 }
 
-__device__ void storeBytes(char *row, int64_t first, const uint4 &word,
-                           const Quantise &q) {
-  int64_t rest = q.call.rowElems - first;
-  if (q.wide && rest >= laneElems) {
-    *reinterpret_cast<uint4 *>(row + first) = word;
+/// Stores what of the word's bytes lies in the row.
+__device__ void storeBytes(char *out, int64_t rest, const uint4 &word,
+                           bool wide) {
+  assumeGlobal(out);
+  if (wide && rest >= laneElems) {
+    *reinterpret_cast<uint4 *>(out) = word;
     return;
   }
   const uint32_t parts[4] = {word.x, word.y, word.z, word.w};
 #pragma unroll
   for (int i = 0; i < laneElems; ++i)
     if (i < rest)
-      row[first + i] = static_cast<char>(parts[i / 4] >> (8 * (i % 4)));
+      out[i] = static_cast<char>(parts[i / 4] >> (8 * (i % 4)));
 }
 
 template <typename T, Float8 format>
@@ -132,10 +133,13 @@ __global__ __launch_bounds__(rowThreads, 2) void quantise(Quantise q) {
         float factor = call.scores ? fromLane(score, i) : 1.0f;
         if (!row || first >= call.rowElems)
           continue;
-        storeBytes(row, first, word, q);
-        if (lane % scaleLanes == 0)
-          reinterpret_cast<float *>(rowScales)[first / scaledElems] =
-              scale * factor;
+        storeBytes(row + first, q.call.rowElems - first, word, q.wide);
+        if (lane % scaleLanes == 0) {
+          float *out =
+              reinterpret_cast<float *>(rowScales) + first / scaledElems;
+          assumeGlobal(out);
+          *out = scale * factor;
+        }
       }
     }
   }

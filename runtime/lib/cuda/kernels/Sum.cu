@@ -16,11 +16,10 @@ constexpr int batchBuffers = 8;
 template <typename T, typename Word>
 __device__ void sumWord(const SumCall &call, int64_t at) {
   using Of = Elements<T, Word>;
+  // No loadWord: the first buffer may be the result.
   auto load = [&](int64_t buffer) {
-    return loadWord(
-        reinterpret_cast<const Word *>(static_cast<const char *>(call.in) +
-                                       buffer * call.strideBytes) +
-        at);
+    auto in = static_cast<const char *>(call.in) + buffer * call.strideBytes;
+    return reinterpret_cast<const Word *>(in)[at];
   };
   typename Of::Sum sums[Of::count];
   Of::load(sums, load(0));

@@ -58,25 +58,17 @@ public:
       fibers()[i].start(function);
   }
 
+  /// Each warp runs as far as it can before the next, and every other block
+  /// from the last warp on: what lacks a barrier gives another result.
   void run() {
-    for (;;) {
-      for (current = 0; current < threads.size(); ++current) {
-        if (threads[current].state != Thread::Ready)
-          continue;
-        threadOf.x = static_cast<unsigned>(current);
-        if (!fibers()[current].resume())
-          threads[current].state = Thread::Ended;
-      }
-      bool some = releaseBlock();
-      for (size_t warp = 0; warp < threads.size(); warp += lanes)
-        some |= releaseWarp(warp);
-      if (some)
-        continue;
-      for (const Thread &thread : threads)
-        if (thread.state != Thread::Ended)
-          throw Deadlock(describe());
-      return;
-    }
+    size_t warps = (threads.size() + lanes - 1) / lanes;
+    do {
+      for (size_t i = 0; i < warps; ++i)
+        runWarp((blockOf.x % 2 ? warps - 1 - i : i) * lanes);
+    } while (releaseBlock());
+    for (const Thread &thread : threads)
+      if (thread.state != Thread::Ended)
+        throw Deadlock(describe());
   }
 
   /// Called by the running thread.
@@ -91,6 +83,19 @@ private:
   static std::deque<Fiber> &fibers() {
     thread_local std::deque<Fiber> all;
     return all;
+  }
+
+  void runWarp(size_t first) {
+    do {
+      for (current = first; current < first + lanes && current < threads.size();
+           ++current) {
+        if (threads[current].state != Thread::Ready)
+          continue;
+        threadOf.x = static_cast<unsigned>(current);
+        if (!fibers()[current].resume())
+          threads[current].state = Thread::Ended;
+      }
+    } while (releaseWarp(first));
   }
 
   bool releaseBlock() {
