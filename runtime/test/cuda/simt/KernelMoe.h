@@ -14,9 +14,9 @@
 #define SHUNT_RUNTIME_TEST_CUDA_SIMT_KERNELMOE_H
 
 #include "../../moe/MoeCase.h"
+#include "OnDevice.h"
 
 #include "Shunt/Core/Placement.h"
-#include "cuda/kernels/Kernels.h"
 
 #include <climits>
 
@@ -61,7 +61,9 @@ instancesFor(const MoeCase &moe, const Placement &placement, int64_t source) {
 struct Ordered {
   std::vector<int32_t> instanceOf;
   Ints rowOf, slotOf, counts, firstRows, expertSlots;
-  cuda::OrderReport report = {};
+  /// One.
+  std::vector<cuda::OrderReport> reports{1};
+  const cuda::OrderReport &report() const { return reports[0]; }
 
   void run(const std::vector<int32_t> &ids,
            const std::vector<int32_t> &instanceFor, int64_t instances,
@@ -88,8 +90,8 @@ struct Ordered {
     call.counts = counts.data();
     call.firstRows = firstRows.data();
     call.expertSlots = expertSlots.data();
-    call.report = &report;
-    ASSERT_EQ(cuda::orderSlots(call, workspace.data(), nullptr), 0);
+    call.report = reports.data();
+    ASSERT_EQ(ended(cuda::orderSlots(call, workspace.data(), nullptr)), 0);
   }
 };
 
@@ -152,7 +154,7 @@ private:
       ordered[source].run(moe.ids[source], instancesFor(moe, placement, source),
                           instances, o.capacity,
                           lowest ? moe.scores[source].data() : nullptr);
-      ASSERT_EQ(ordered[source].report.badSlot, INT64_MAX);
+      ASSERT_EQ(ordered[source].report().badSlot, INT64_MAX);
       counts.insert(counts.end(), ordered[source].counts.begin(),
                     ordered[source].counts.end());
     }
@@ -177,7 +179,7 @@ private:
     call.sums = sums.data();
     call.padded = padded.data();
     call.rows = rows.data();
-    ASSERT_EQ(cuda::arrangeRows(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::arrangeRows(call, nullptr)), 0);
     for (int64_t rank = 0; rank < ranks; ++rank) {
       MoeResult &result = results[rank];
       auto cut = [&](const Ints &all) {
@@ -207,9 +209,10 @@ private:
     const Ordered &own = ordered[source];
     Ints packed(instances, -7);
     if (way == KernelWay::Padded)
-      ASSERT_EQ(cuda::packedStarts(own.firstRows.data(), firstOf.data(), ranks,
-                                   blockRows, packed.data(), nullptr),
-                0);
+      ASSERT_EQ(
+          ended(cuda::packedStarts(own.firstRows.data(), firstOf.data(), ranks,
+                                   blockRows, packed.data(), nullptr)),
+          0);
     SlotPlaces &to = places[source];
     to.rank.assign(own.rowOf.size(), -7);
     to.row.assign(own.rowOf.size(), -7);
@@ -225,13 +228,13 @@ private:
     call.rankOf = isDirect ? rankOf.data() : nullptr;
     call.placeRank = isDirect ? to.rank.data() : nullptr;
     call.placeRow = to.row.data();
-    ASSERT_EQ(cuda::placeSlots(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::placeSlots(call, nullptr)), 0);
   }
 
   /// Rows that a source exchanges with each rank, and where they begin.
   int64_t sentRows(int64_t source) const {
     return way == KernelWay::Padded ? ranks * blockRows
-                                    : ordered[source].report.rows;
+                                    : ordered[source].report().rows;
   }
   int64_t receivedRows(int64_t rank) const {
     if (way == KernelWay::Padded)
@@ -274,7 +277,7 @@ private:
     call.scores =
         o.score == SHUNT_MOE_SCORE_BEFORE ? moe.scores[source].data() : nullptr;
     call.to = placesOf(source, send.data(), buffers.data());
-    ASSERT_EQ(cuda::dispatchRows(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::dispatchRows(call, nullptr)), 0);
     sent.push_back(send);
   }
 
@@ -298,7 +301,7 @@ private:
     call.prefix = result.prefix.data();
     call.arrival = result.arrival.data();
     call.place = result.place.data();
-    EXPECT_EQ(cuda::arrivalSegments(call, nullptr), 0);
+    EXPECT_EQ(ended(cuda::arrivalSegments(call, nullptr)), 0);
     return result;
   }
 
@@ -311,7 +314,7 @@ private:
                      from.data(), to.data()};
     call.mostRows = prefix.back();
     call.rowBytes = rowBytes;
-    ASSERT_EQ(cuda::moveSegments(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::moveSegments(call, nullptr)), 0);
   }
 
   /// Receives, and puts rows where they belong.
@@ -339,7 +342,7 @@ private:
     call.sums = &sums[firstOf[rank]];
     call.padded = &padded[firstOf[rank]];
     call.locals = firstOf[rank + 1] - firstOf[rank];
-    ASSERT_EQ(cuda::zeroPadding(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::zeroPadding(call, nullptr)), 0);
   }
 
   void giveBack(int64_t rank) {
@@ -364,7 +367,7 @@ private:
     call.topK = o.top_k;
     call.rowElems = moe.elems;
     call.dtype = moe.dtype;
-    ASSERT_EQ(cuda::combineRows(call, nullptr), 0);
+    ASSERT_EQ(ended(cuda::combineRows(call, nullptr)), 0);
   }
 
   struct SlotPlaces {

@@ -12,7 +12,6 @@
 #include "KernelMoe.h"
 #include "../../moe/OracleCase.h"
 #include "../../moe/RandomMoe.h"
-#include "Simt.h"
 
 #include <cstdlib>
 
@@ -77,7 +76,7 @@ TEST(KernelMoe, RandomCasesHaveTheHostsBits) {
     MoeCase moe = randomCase(random, active);
     moe.options.order = SHUNT_MOE_ORDER_SLOT;
     moe.options.round_sums = moe.options.round_products = 0;
-    shunt::rt::cuda::simt::setResidentBlocks(random.draw(1, 5));
+    setResidentBlocks(random.draw(1, 5));
     std::vector<MoeResult> host;
     expectHostsBits(moe, host);
     if (HasFailure())

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelMoe.h"
-#include "Simt.h"
 
 #include "Shunt/Core/Routing.h"
 #include "Shunt/Core/RowArithmetic.h"
@@ -37,8 +36,8 @@ void expectCores(const std::vector<int32_t> &ids, int64_t experts,
   Ordered got;
   got.run(ids, identity(experts), experts, capacity,
           scores.empty() ? nullptr : scores.data());
-  EXPECT_EQ(got.report.rows, want->rows());
-  EXPECT_EQ(got.report.badSlot, INT64_MAX);
+  EXPECT_EQ(got.report().rows, want->rows());
+  EXPECT_EQ(got.report().badSlot, INT64_MAX);
   EXPECT_EQ(got.instanceOf, want->instanceOf);
   EXPECT_EQ(got.rowOf, want->rowOf);
   EXPECT_EQ(got.counts, want->counts);
@@ -65,7 +64,7 @@ std::vector<int32_t> randomIds(Random &random, int64_t slots, int64_t experts,
 // Slots over several parts of the sort, experts over several of its passes.
 TEST(Order, ManySlotsAndExperts) {
   Random random(1);
-  rt::cuda::simt::setResidentBlocks(3);
+  setResidentBlocks(3);
   for (int64_t experts : {1, 2, 63, 64, 65, 300, 4096, 5000})
     for (int64_t slots : {0, 1, 31, 32, 33, 255, 257, 3000})
       for (bool hot : {false, true})
@@ -74,7 +73,7 @@ TEST(Order, ManySlotsAndExperts) {
 
 TEST(Order, MorePartsThanAreLaunched) {
   Random random(2);
-  rt::cuda::simt::setResidentBlocks(2);
+  setResidentBlocks(2);
   // 256 parts at most: these have 274 slots each.
   expectCores(randomIds(random, 70000, 7, false), 7, 0, {});
 }
@@ -100,20 +99,20 @@ TEST(Order, ReportsTheFirstBadIdAndTheFirstInstanceThatIsFull) {
   Ordered got;
   std::vector<float> scores = {1, 2, 3, 4, 5, 6, 7, 8};
   got.run({2, 1, 5, 2, -2, 2, 1, 1}, identity(4), 4, 2, nullptr);
-  EXPECT_EQ(got.report.badSlot, 2);
-  EXPECT_EQ(got.report.rows, 4);
-  EXPECT_EQ(got.report.overInstance, 1);
-  EXPECT_EQ(got.report.overRows, 3);
+  EXPECT_EQ(got.report().badSlot, 2);
+  EXPECT_EQ(got.report().rows, 4);
+  EXPECT_EQ(got.report().overInstance, 1);
+  EXPECT_EQ(got.report().overRows, 3);
   EXPECT_EQ(got.counts, Ints({0, 2, 2, 0}));
   EXPECT_EQ(got.rowOf, Ints({2, 0, -1, 3, -1, -1, 1, -1}));
   got.run({2, 1, 3, 2, -1, 2, 1, 1}, identity(4), 4, 2, scores.data());
-  EXPECT_EQ(got.report.badSlot, INT64_MAX);
-  EXPECT_EQ(got.report.overInstance, 1);
-  EXPECT_EQ(got.report.overRows, 3);
+  EXPECT_EQ(got.report().badSlot, INT64_MAX);
+  EXPECT_EQ(got.report().overInstance, 1);
+  EXPECT_EQ(got.report().overRows, 3);
   EXPECT_EQ(got.rowOf, Ints({-1, -1, 4, 2, -1, 3, 0, 1}));
   got.run({2, 1}, identity(4), 4, 2, nullptr);
-  EXPECT_EQ(got.report.overInstance, -1);
-  EXPECT_EQ(got.report.overRows, 0);
+  EXPECT_EQ(got.report().overInstance, -1);
+  EXPECT_EQ(got.report().overRows, 0);
 }
 
 TEST(Order, ExpertsWithoutAnInstanceAreDropped) {

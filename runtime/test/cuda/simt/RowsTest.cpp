@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelMoe.h"
-#include "Simt.h"
 
 #include "Convert.h"
 #include "Kernels.h"
@@ -49,7 +48,7 @@ struct Shifted {
 // More choices than lanes, rows longer than a warp's piece, every alignment.
 TEST(Rows, DispatchAndCombineOfManyChoices) {
   Random random(1);
-  cuda::simt::setResidentBlocks(3);
+  setResidentBlocks(3);
   for (shunt_dtype dtype : floats)
     for (int64_t elems : {1, 8, 64, 520, 1100, 1104})
       for (int64_t topK : {1, 8, 9, 33, 70}) {
@@ -72,7 +71,7 @@ TEST(Rows, DispatchAndCombineOfManyChoices) {
         call.scores = scored ? scores.data() : nullptr;
         call.to.buffers.one = rows.data;
         call.to.row = places.data();
-        ASSERT_EQ(cuda::dispatchRows(call, nullptr), 0);
+        ASSERT_EQ(ended(cuda::dispatchRows(call, nullptr)), 0);
         for (int64_t slot = 0; slot < slots; ++slot) {
           if (places[slot] < 0)
             continue;
@@ -98,7 +97,7 @@ TEST(Rows, DispatchAndCombineOfManyChoices) {
         sum.topK = topK;
         sum.rowElems = elems;
         sum.dtype = dtype;
-        ASSERT_EQ(cuda::combineRows(sum, nullptr), 0);
+        ASSERT_EQ(ended(cuda::combineRows(sum, nullptr)), 0);
         Bytes sums(out.bytes().size());
         for (int64_t token = 0; token < tokens; ++token) {
           std::vector<const char *> terms;
@@ -135,13 +134,16 @@ TEST(Rows, GathersReadTheirNumberOnTheDevice) {
         from.push_back(random.draw(-1, inRows - 1));
       std::vector<float> scores(most, 0.5f);
       bool scored = dtype <= SHUNT_F16;
+      Ints number(1);
       for (int64_t rows : {0, 4, 9, 20}) {
+        number[0] = rows;
         Bytes out(most * elems * size, 0xa5), want = out;
-        cuda::GatherCall call = {in.data(),   out.data(),
-                                 from.data(), most,
-                                 &rows,       elems,
-                                 dtype,       scored ? scores.data() : nullptr};
-        ASSERT_EQ(cuda::gatherRows(call, nullptr), 0);
+        cuda::GatherCall call = {
+            in.data(),     out.data(),
+            from.data(),   most,
+            number.data(), elems,
+            dtype,         scored ? scores.data() : nullptr};
+        ASSERT_EQ(ended(cuda::gatherRows(call, nullptr)), 0);
         for (int64_t row = 0; row < std::min(rows, most); ++row) {
           auto to = reinterpret_cast<char *>(&want[row * elems * size]);
           std::fill_n(to, elems * size, 0);
@@ -177,11 +179,11 @@ TEST(Rows, SumsHaveTheHostsBits) {
         sumRows(want.data(), sources.data(), buffers, elems, dtype);
         cuda::SumCall call = {in.data(),  buffers, stride,
                               out.data(), elems,   dtype};
-        ASSERT_EQ(cuda::sumBuffers(call, nullptr), 0);
+        ASSERT_EQ(ended(cuda::sumBuffers(call, nullptr)), 0);
         ASSERT_EQ(out, want) << elems << " of type " << dtype;
         // In place.
         call.out = in.data();
-        ASSERT_EQ(cuda::sumBuffers(call, nullptr), 0);
+        ASSERT_EQ(ended(cuda::sumBuffers(call, nullptr)), 0);
         in.resize(elems * size);
         ASSERT_EQ(in, want);
       }
@@ -214,7 +216,8 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
   const std::vector<int64_t> counts = {2, 3, 1, 4}; // 2 sources, 2 instances
   const std::vector<int32_t> firstOf = {0, 1, 2}, rankOf = {0, 1};
   Ints starts(4), sums(2), padded(2), rows(2);
-  int32_t overflow = 0;
+  std::vector<int32_t> flag(1);
+  int32_t &overflow = flag[0];
   cuda::ArrangeCall arrange = {counts.data(),
                                2,
                                2,
@@ -228,7 +231,7 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
                                padded.data(),
                                rows.data(),
                                &overflow};
-  ASSERT_EQ(cuda::arrangeRows(arrange, nullptr), 0);
+  ASSERT_EQ(ended(cuda::arrangeRows(arrange, nullptr)), 0);
   EXPECT_EQ(rows, Ints({4, 8}));
   EXPECT_EQ(padded, Ints({4, 8}));
   EXPECT_EQ(sums, Ints({3, 7}));
@@ -236,7 +239,7 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
   EXPECT_EQ(overflow, 1);
   overflow = 0;
   arrange.bound = 8;
-  ASSERT_EQ(cuda::arrangeRows(arrange, nullptr), 0);
+  ASSERT_EQ(ended(cuda::arrangeRows(arrange, nullptr)), 0);
   EXPECT_EQ(overflow, 0);
 
   // The second source: a row for rank 0, four for rank 1 at rows 3 to 6.
@@ -248,7 +251,7 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
       instanceOf.data(), rowOf.data(),  5, firstRows.data(),
       &starts[2],        rankOf.data(), 5, placeRank.data(),
       placeRow.data(),   &overflow};
-  ASSERT_EQ(cuda::placeSlots(place, nullptr), 0);
+  ASSERT_EQ(ended(cuda::placeSlots(place, nullptr)), 0);
   EXPECT_EQ(placeRow, Ints({3, 2, 4, -1, -1}));
   EXPECT_EQ(placeRank, std::vector<int32_t>({1, 0, 1, -1, -1}));
   EXPECT_EQ(overflow, 1);
@@ -258,7 +261,7 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
   const Ints at = {0, 4}, full = {2, 1}, to = {4, 8};
   cuda::ZeroCall zero = {buffer.data(), 3, at.data(), full.data(),
                          to.data(),     2, 5};
-  ASSERT_EQ(cuda::zeroPadding(zero, nullptr), 0);
+  ASSERT_EQ(ended(cuda::zeroPadding(zero, nullptr)), 0);
   Bytes want(15, 0xa5);
   std::fill(want.begin() + 6, want.begin() + 12, 0);
   EXPECT_EQ(buffer, want);
@@ -270,7 +273,7 @@ TEST(Bounds, RowsBeyondThemAreDropped) {
       in.data(), out.data(), {3, prefix.data(), from.data(), target.data()},
       6,         1,          3,
       4};
-  ASSERT_EQ(cuda::moveSegments(move, nullptr), 0);
+  ASSERT_EQ(ended(cuda::moveSegments(move, nullptr)), 0);
   EXPECT_EQ(out, Bytes({11, 12, 0xa5, 10, 0xa5}));
 }
 
@@ -343,7 +346,7 @@ void quantiseToken(const float *in, int64_t elems, bool isE4M3, uint8_t *bytes,
 
 TEST(Float8, RowsWithAScaleForEach128) {
   Random random(4);
-  cuda::simt::setResidentBlocks(2);
+  setResidentBlocks(2);
   for (shunt_dtype dtype : floats)
     for (bool isE4M3 : {true, false})
       for (int64_t elems : {1, 16, 127, 128, 144, 520, 1040}) {
@@ -375,9 +378,9 @@ TEST(Float8, RowsWithAScaleForEach128) {
         call.to.row = places.data();
         cuda::Buffers scaleRows;
         scaleRows.one = scales.data();
-        ASSERT_EQ(cuda::dispatchQuantised(
+        ASSERT_EQ(ended(cuda::dispatchQuantised(
                       call, isE4M3 ? cuda::Float8::E4M3 : cuda::Float8::E5M2,
-                      scaleRows, nullptr),
+                      scaleRows, nullptr)),
                   0);
         for (int64_t token = 0; token < tokens; ++token) {
           std::vector<float> values(elems), tokenScales;
