@@ -81,7 +81,8 @@ struct OrderCall {
 
 /// Bytes that orderSlots needs beside its results, aligned to 256.
 size_t orderWorkspace(int64_t slots, int64_t instances);
-/// A stable sort. At most 2^30 instances.
+constexpr int64_t mostInstances = int64_t(1) << 30;
+/// A stable sort, of at most `mostInstances` instances.
 Status orderSlots(const OrderCall &call, void *workspace, Stream stream);
 
 //===----------------------------------------------------------------------===//

@@ -353,6 +353,8 @@ size_t orderWorkspace(int64_t slots, int64_t instances) {
 }
 
 Status orderSlots(const OrderCall &call, void *workspace, Stream stream) {
+  if (call.instances > mostInstances)
+    return invalidValue;
   return Orderer(call, workspace, stream).run();
 }
 

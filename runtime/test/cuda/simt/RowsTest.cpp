@@ -11,6 +11,7 @@
 #include "moe/RowKernels.h"
 
 #include <cmath>
+#include <sys/mman.h>
 
 using namespace shunt::rt;
 using namespace shunt::rt::test;
@@ -190,6 +191,9 @@ TEST(Rows, SumsHaveTheHostsBits) {
 }
 
 TEST(Rows, CallsThatNoKernelServesFail) {
+  cuda::OrderCall order = {};
+  order.instances = cuda::mostInstances + 1;
+  EXPECT_NE(cuda::orderSlots(order, nullptr, nullptr), 0);
   float value = 1;
   cuda::SumCall sum = {&value, 0, 4, &value, 1, SHUNT_F32};
   EXPECT_NE(cuda::sumBuffers(sum, nullptr), 0);
@@ -206,6 +210,48 @@ TEST(Rows, CallsThatNoKernelServesFail) {
   EXPECT_NE(cuda::dispatchQuantised(dispatch, cuda::Float8::E4M3, {}, nullptr),
             0);
 }
+
+#ifdef SHUNT_SIMT
+// A buffer of 6 GiB, of which only what is touched is there: rows and elements
+// beyond what 32 bits count.
+TEST(Rows, OffsetsHave64Bits) {
+  const int64_t bytes = int64_t(6) << 30, elems = 8, tokens = 2;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Random random(5);
+  Bytes in = random.rows(tokens * elems, SHUNT_BF16), out(in.size());
+  // Of 16 bytes each.
+  const Ints places = {(int64_t(5) << 26) + 3, (int64_t(3) << 27) - 1};
+  cuda::DispatchCall dispatch = {in.data(),  tokens,  1, elems,
+                                 SHUNT_BF16, nullptr, {}};
+  dispatch.to.buffers.one = memory;
+  dispatch.to.row = places.data();
+  ASSERT_EQ(cuda::dispatchRows(dispatch, nullptr), 0);
+  cuda::CombineCall combine = {};
+  combine.from = dispatch.to;
+  combine.out = out.data();
+  combine.tokens = tokens;
+  combine.topK = 1;
+  combine.rowElems = elems;
+  combine.dtype = SHUNT_BF16;
+  ASSERT_EQ(cuda::combineRows(combine, nullptr), 0);
+  EXPECT_EQ(out, in);
+  cuda::GatherCall gather = {memory,  out.data(), places.data(), tokens,
+                             nullptr, elems,      SHUNT_BF16,    nullptr};
+  std::fill(out.begin(), out.end(), 0);
+  ASSERT_EQ(cuda::gatherRows(gather, nullptr), 0);
+  EXPECT_EQ(out, in);
+  const Ints prefix = {0, 1, 2}, to = {1, 0};
+  cuda::MoveCall move = {
+      memory, out.data(), {2, prefix.data(), places.data(), to.data()}, 2, 16,
+      0,      0};
+  ASSERT_EQ(cuda::moveSegments(move, nullptr), 0);
+  std::rotate(out.begin(), out.begin() + 16, out.end());
+  EXPECT_EQ(out, in);
+  munmap(memory, bytes);
+}
+#endif
 
 //===----------------------------------------------------------------------===//
 // Bounds
@@ -403,6 +449,38 @@ TEST(Float8, RowsWithAScaleForEach128) {
         ASSERT_EQ(rows, want) << elems << " of type " << dtype;
         ASSERT_EQ(scales, wantScales) << elems << " of type " << dtype;
       }
+}
+
+/// To the buffers of two ranks, rows and scales alike.
+TEST(Float8, RowsOfSeveralRanks) {
+  const int64_t elems = 256;
+  Bytes in(2 * elems * 4);
+  for (int64_t i = 0; i < 2 * elems; ++i)
+    writeElem(in, i, float(i < elems ? 448 : 896), SHUNT_F32);
+  Bytes rows[2] = {Bytes(2 * elems, 0xa5), Bytes(3 * elems, 0xa5)};
+  std::vector<float> scales[2] = {std::vector<float>(4, -1),
+                                  std::vector<float>(6, -1)};
+  std::vector<void *> rowTable = {rows[0].data(), rows[1].data()};
+  std::vector<void *> scaleTable = {scales[0].data(), scales[1].data()};
+  const std::vector<int32_t> rank = {1, 0, -1, 1};
+  const Ints row = {2, 0, -1, 0};
+  cuda::DispatchCall call = {in.data(), 2, 2, elems, SHUNT_F32, nullptr, {}};
+  call.to.buffers.perRank = rowTable.data();
+  call.to.rank = rank.data();
+  call.to.row = row.data();
+  cuda::Buffers scaleRows;
+  scaleRows.perRank = scaleTable.data();
+  ASSERT_EQ(ended(cuda::dispatchQuantised(call, cuda::Float8::E4M3, scaleRows,
+                                          nullptr)),
+            0);
+  EXPECT_EQ(scales[0], std::vector<float>({1, 1, -1, -1}));
+  EXPECT_EQ(scales[1], std::vector<float>({2, 2, -1, -1, 1, 1}));
+  auto count = [](const Bytes &bytes, uint8_t value) {
+    return std::count(bytes.begin(), bytes.end(), value);
+  };
+  EXPECT_EQ(count(rows[0], 0x7e), elems);
+  EXPECT_EQ(count(rows[1], 0x7e), 2 * elems);
+  EXPECT_EQ(count(rows[1], 0xa5), elems);
 }
 
 } // namespace
