@@ -19,6 +19,7 @@
 #include "Shunt/Core/Placement.h"
 
 #include <climits>
+#include <functional>
 
 namespace shunt::rt::test {
 
@@ -104,9 +105,10 @@ public:
     route();
   }
 
-  /// `expertOfRow[rank]` are the experts of the rows of each buffer.
-  std::vector<MoeResult> run(KernelWay which,
-                             const std::vector<Ints> &expertOfRow) {
+  /// What the experts of a rank do to its buffer.
+  using Experts = std::function<void(int64_t, Bytes &)>;
+
+  std::vector<MoeResult> run(KernelWay which, const Experts &runExperts) {
     way = which;
     if (::testing::Test::HasFatalFailure())
       return results;
@@ -129,8 +131,7 @@ public:
       clear(rank);
     for (int64_t rank = 0; rank < ranks; ++rank) {
       done.push_back(results[rank].routed);
-      if (done[rank].size() == expertOfRow[rank].size() * rowBytes)
-        runExperts(moe, rank, expertOfRow[rank], done[rank]);
+      runExperts(rank, done[rank]);
       experts.push_back(done[rank].data());
     }
     if (way != KernelWay::Direct)
@@ -140,6 +141,8 @@ public:
       combine(source);
     return results;
   }
+
+  int64_t paddedRows(int64_t instance) const { return padded[instance]; }
 
 private:
   void route() {
