@@ -37,15 +37,6 @@ DispatchAlgorithm combineAlgorithm(DispatchAlgorithm algorithm,
   return DispatchAlgorithm::AllToAll;
 }
 
-/// Bytes of a row of the whole tensor: the blocks of an inner dimension travel
-/// over groups of their own.
-static int64_t rowBytes(RankedTensorType type) {
-  int64_t bits = type.getElementTypeBitWidth();
-  for (int64_t size : type.getShape().drop_front())
-    bits *= ShapedType::isDynamic(size) ? 1 : size;
-  return (bits + 7) / 8;
-}
-
 namespace {
 /// One use of a routing that moves rows.
 struct Leg {

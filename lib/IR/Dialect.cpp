@@ -56,6 +56,17 @@ ArrayRef<Attribute> shunt::innerAxes(ArrayAttr inner, unsigned dim) {
   return cast<ArrayAttr>(inner[dim - 1]).getValue();
 }
 
+int64_t shunt::rowBytes(RankedTensorType type) {
+  Type element = type.getElementType();
+  int64_t bits = element.isIndex()        ? 64
+                 : element.isIntOrFloat() ? element.getIntOrFloatBitWidth()
+                                          : 0;
+  for (int64_t size : type.getShape().drop_front())
+    if (!ShapedType::isDynamic(size) && llvm::MulOverflow(bits, size, bits))
+      return 0;
+  return bits / 8 + (bits % 8 != 0);
+}
+
 RankedTensorType shunt::withEncoding(RankedTensorType type,
                                      Attribute encoding) {
   return RankedTensorType::get(type.getShape(), type.getElementType(),

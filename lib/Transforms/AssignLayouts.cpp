@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignLayouts.h"
+#include "LayoutSearch.h"
 
 #include "Shunt/Analysis/CollectiveText.h"
 #include "Shunt/Analysis/LayoutRules.h"
@@ -33,9 +34,10 @@ static bool isSource(Operation *op) {
 namespace {
 class Assigner {
 public:
+  /// `choice` is what costs least, or null: rules decide then.
   Assigner(FunctionOpInterface function, RowMode mode,
-           SymbolTableCollection &symbols)
-      : function(function), mode(mode), symbols(symbols) {}
+           const LayoutChoice *choice, SymbolTableCollection &symbols)
+      : function(function), mode(mode), choice(choice), symbols(symbols) {}
 
   LogicalResult run();
 
@@ -44,18 +46,23 @@ private:
   /// decided layout; null if there is none.
   RedistributeOp nextEnter(RedistributeOp leave);
   FailureOr<LayoutAttr> decide(RedistributeOp leave);
+  LayoutAttr decideByCost(RedistributeOp leave, LayoutAttr kept);
   LogicalResult leaveBlock(RedistributeOp leave);
   LogicalResult assignTokenWise(Operation *op);
-  /// `value` in the layout that `leave` decided, made before `op`.
-  Value convert(Value value, RedistributeOp leave, Operation *op);
+  /// `value` in `layout`, made before `op`; batch and step are those of
+  /// `leave`.
+  Value convert(Value value, LayoutAttr layout, RedistributeOp leave,
+                Operation *op);
   /// An open value made anew before `op` with the rows of `rows`.
   Value remake(Value value, Value rows, Operation *op);
 
   FunctionOpInterface function;
   RowMode mode;
+  const LayoutChoice *choice;
   SymbolTableCollection &symbols;
   llvm::DenseMap<Operation *, unsigned> order;
-  /// The redistribute that decided the layout of a value that was open.
+  /// Of a value that was open: the redistribute by which its rows, or the last
+  /// of the rows that it was made of, left a block.
   llvm::DenseMap<Value, RedistributeOp> decidedBy;
   /// Conversions that exist, by block, since a block's earlier ops dominate.
   llvm::DenseMap<std::pair<Value, Block *>, SmallVector<Value>> conversions;
@@ -84,6 +91,37 @@ RedistributeOp Assigner::nextEnter(RedistributeOp leave) {
   return first;
 }
 
+Layout scatteredOver(const Layout &layout) {
+  Layout scattered{layout.mesh, layout.tokens, {}};
+  scattered.tokens.insert(scattered.tokens.end(), layout.partial.begin(),
+                          layout.partial.end());
+  llvm::sort(scattered.tokens);
+  return scattered;
+}
+
+static remark::detail::InFlightRemark
+remarkAt(RedistributeOp leave, StringRef name, FunctionOpInterface function) {
+  return remark::passed(leave.getLoc(), remark::RemarkOpts::name(name)
+                                            .category("shunt-assign-layouts")
+                                            .function(function.getName()));
+}
+
+LayoutAttr Assigner::decideByCost(RedistributeOp leave, LayoutAttr kept) {
+  LayoutAttr layout = choice->layouts.lookup(leave);
+  if (!layout)
+    return kept;
+  remarkAt(leave, "Chosen", function)
+      << remark::add("{0}: rows of {1}",
+                     leave.getStep().value_or("redistribute").str(),
+                     llvm::formatv("{0}", layout).str())
+      << remark::reason(
+             "least time of the function, {0:F1} us; all sums completed in "
+             "place {1:F1} us, all scattered {2:F1} us",
+             choice->seconds * 1e6, choice->reduced * 1e6,
+             choice->scattered * 1e6);
+  return layout;
+}
+
 FailureOr<LayoutAttr> Assigner::decide(RedistributeOp leave) {
   Resolver resolver(leave, symbols);
   LayoutAttr attr = getLayout(leave.getInput().getType());
@@ -98,20 +136,14 @@ FailureOr<LayoutAttr> Assigner::decide(RedistributeOp leave) {
     return failure();
   LayoutAttr kept = attr.withAxes(attr.getTokens(), {});
   const Mesh &mesh = from->mesh;
-  auto remarkAt = [&](StringRef name) {
-    return remark::passed(leave.getLoc(), remark::RemarkOpts::name(name)
-                                              .category("shunt-assign-layouts")
-                                              .function(function.getName()));
-  };
   if (mesh.groupSize(from->partial) == 1)
     return kept;
+  if (choice)
+    return decideByCost(leave, kept);
 
-  AxisList tokens = from->tokens;
-  tokens.insert(tokens.end(), from->partial.begin(), from->partial.end());
-  std::sort(tokens.begin(), tokens.end());
-  LayoutAttr scattered = layoutAttr(attr.getContext(), {mesh, tokens, {}});
+  LayoutAttr scattered = layoutAttr(attr.getContext(), scatteredOver(*from));
   if (mode == RowMode::Scatter) {
-    remarkAt("Scattered") << remark::reason("mode 'scatter'");
+    remarkAt(leave, "Scattered", function) << remark::reason("mode 'scatter'");
     return scattered;
   }
   RedistributeOp enter = nextEnter(leave);
@@ -122,8 +154,8 @@ FailureOr<LayoutAttr> Assigner::decide(RedistributeOp leave) {
     return failure();
   Layout rows{mesh, from->tokens, {}};
   if (sameRows(rows, *to)) {
-    remarkAt("Reduced") << remark::reason(
-        "the next block works on the same rows");
+    remarkAt(leave, "Reduced", function)
+        << remark::reason("the next block works on the same rows");
     return kept;
   }
   Rank rank = 0;
@@ -133,7 +165,7 @@ FailureOr<LayoutAttr> Assigner::decide(RedistributeOp leave) {
   std::string here = groupText(rows.cells(rank));
   std::string there = groupText(to->cells(rank));
   if (mode == RowMode::Auto) {
-    remarkAt("Scattered") << remark::reason(
+    remarkAt(leave, "Scattered", function) << remark::reason(
         "rows are with ranks {0}, the next block reads those of {1}", here,
         there);
     return scattered;
@@ -158,9 +190,9 @@ LogicalResult Assigner::leaveBlock(RedistributeOp leave) {
   return success();
 }
 
-Value Assigner::convert(Value value, RedistributeOp leave, Operation *op) {
-  auto wanted = withEncoding(cast<RankedTensorType>(value.getType()),
-                             getLayout(leave.getType()));
+Value Assigner::convert(Value value, LayoutAttr layout, RedistributeOp leave,
+                        Operation *op) {
+  auto wanted = withEncoding(cast<RankedTensorType>(value.getType()), layout);
   if (value.getType() == wanted)
     return value;
   SmallVector<Value> &existing = conversions[{value, op->getBlock()}];
@@ -211,17 +243,21 @@ LogicalResult Assigner::assignTokenWise(Operation *op) {
       if (!rows || order[decidedBy[rows]] < order[leave])
         rows = operand;
   RedistributeOp leave = decidedBy[rows];
+  LayoutAttr layout = choice ? choice->layouts.lookup(op) : nullptr;
+  if (!layout)
+    layout = getLayout(leave.getType());
+  Value there = convert(rows, layout, leave, op);
   for (OpOperand &operand : op->getOpOperands()) {
     if (decidedBy.contains(operand.get()))
-      operand.set(convert(operand.get(), leave, op));
+      operand.set(convert(operand.get(), layout, leave, op));
     else if (isOpen(operand.get().getType()))
-      operand.set(remake(operand.get(), rows, op));
+      operand.set(remake(operand.get(), there, op));
   }
   for (Value result : op->getResults()) {
     if (!isOpen(result.getType()))
       continue;
-    result.setType(withEncoding(cast<RankedTensorType>(result.getType()),
-                                getLayout(leave.getType())));
+    result.setType(
+        withEncoding(cast<RankedTensorType>(result.getType()), layout));
     decidedBy[result] = leave;
   }
   return success();
@@ -297,14 +333,28 @@ LogicalResult Assigner::run() {
   return success();
 }
 
-LogicalResult assignLayouts(FunctionOpInterface function, RowMode mode,
-                            SymbolTableCollection &symbols) {
+/// Gives each `#shunt.auto` value of `function` a layout.
+static LogicalResult assignLayouts(FunctionOpInterface function, RowMode mode,
+                                   ReshardPrices &prices,
+                                   SymbolTableCollection &symbols) {
   if (llvm::any_of(function.getArgumentTypes(), isOpen) ||
       llvm::any_of(function.getResultTypes(), isOpen))
     return function->emitOpError()
            << "has an argument or a result of layout #shunt.auto; state its "
               "layout and redistribute inside the function [X_LAYOUT]";
-  return Assigner(function, mode, symbols).run();
+  std::optional<LayoutChoice> choice;
+  if (mode == RowMode::Auto) {
+    FailureOr<std::optional<LayoutChoice>> found =
+        searchLayouts(function, prices, symbols);
+    if (failed(found))
+      return failure();
+    choice = std::move(*found);
+  }
+  if (failed(
+          Assigner(function, mode, choice ? &*choice : nullptr, symbols).run()))
+    return failure();
+  // The search weighed where token-wise ops run; rules do not.
+  return shareGathers(function, /*hoist=*/!choice, symbols);
 }
 
 namespace {
@@ -327,11 +377,11 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     if (failed(verifyLayouts(module)))
       return signalPassFailure();
     SymbolTableCollection symbols;
+    ReshardPrices prices(symbols);
     SmallVector<FunctionOpInterface> functions;
     module.walk([&](FunctionOpInterface op) { functions.push_back(op); });
     for (FunctionOpInterface function : functions)
-      if (failed(assignLayouts(function, *rowMode, symbols)) ||
-          failed(shareGathers(function, symbols)))
+      if (failed(assignLayouts(function, *rowMode, prices, symbols)))
         return signalPassFailure();
     if (failed(verifyLayouts(module)))
       return signalPassFailure();

@@ -16,14 +16,14 @@ namespace shunt {
 /// How rows travel between blocks.
 enum class RowMode { Auto, Scatter, Reduce };
 
-/// Gives each `#shunt.auto` value of `function` a layout.
-mlir::LogicalResult assignLayouts(mlir::FunctionOpInterface function,
-                                  RowMode mode,
-                                  mlir::SymbolTableCollection &symbols);
+/// The rows of `layout`, each rank's shared out over the axes on which it holds
+/// partial sums.
+Layout scatteredOver(const Layout &layout);
 
-/// Where a value and what token-wise ops make of it are both gathered, gathers
-/// the value once and runs the ops on all rows.
-mlir::LogicalResult shareGathers(mlir::FunctionOpInterface function,
+/// Where a value is gathered twice to the same rows, gathers it once. With
+/// `hoist` also where a value and what token-wise ops make of it are both
+/// gathered: the ops then run on all rows.
+mlir::LogicalResult shareGathers(mlir::FunctionOpInterface function, bool hoist,
                                  mlir::SymbolTableCollection &symbols);
 
 } // namespace shunt

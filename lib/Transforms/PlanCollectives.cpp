@@ -47,22 +47,6 @@ static LogicalResult checkDecided(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-static FailureOr<Held> resolveHeld(Resolver &resolver, LayoutAttr attr) {
-  FailureOr<Layout> layout = resolver.layout(attr);
-  if (failed(layout))
-    return failure();
-  Held held{*layout, {}};
-  if (attr.getInner())
-    for (Attribute list : attr.getInner()) {
-      FailureOr<AxisList> axes =
-          resolver.axes(layout->mesh, cast<ArrayAttr>(list));
-      if (failed(axes))
-        return failure();
-      held.inner.push_back(*axes);
-    }
-  return held;
-}
-
 /// `reduce_scatter over tp (direct), relabel to @moe`
 static std::string describe(const Transition &transition, const Mesh &source,
                             ArrayRef<std::string> algorithms) {
@@ -184,7 +168,13 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
   }
 
   LogicalResult emit(RedistributeOp op, const PricedTransition &priced,
-                     const Mesh &source, SymbolTableCollection &symbols) {
+                     const Mesh &source, ReshardPrices &prices,
+                     SymbolTableCollection &symbols) {
+    if (priced.digits && failed(prices.declare(*priced.digits, op)))
+      return op.emitOpError()
+             << "needs a mesh @" << priced.digits->name()
+             << " for strided layouts, and the module has another symbol of "
+                "that name; rename it [E_MESH]";
     remark::passed(op.getLoc(), remark::RemarkOpts::name("Planned")
                                     .category("shunt-plan")
                                     .function(functionName(op)))
@@ -247,33 +237,26 @@ struct PlanCollectives : impl::PlanCollectivesBase<PlanCollectives> {
       return op.emitOpError() << "reads its own result, which no rank ever "
                                  "holds; give it the rows of another value "
                                  "[X_LAYOUT]";
-    Resolver resolver(op, symbols);
-    FailureOr<Held> from =
-        resolveHeld(resolver, getLayout(op.getInput().getType()));
-    FailureOr<Held> to = resolveHeld(resolver, getLayout(op.getType()));
-    if (failed(from) || failed(to))
+    FailureOr<const Reshard *> reshard = prices.plan(
+        op, getLayout(op.getInput().getType()), getLayout(op.getType()),
+        op.getBatch(), rowBytes(cast<RankedTensorType>(op.getType())));
+    if (failed(reshard))
       return failure();
-    Result<Transition> transition = planTransition(*from, *to);
-    if (!transition)
-      return resolver.fail(transition.error());
-    const Mesh &source = from->layout.mesh;
-    FailureOr<std::optional<PricedTransition>> priced =
-        prices.price(op, *from, *to, *transition);
-    if (failed(priced))
-      return failure();
-    if (*priced)
-      return emit(op, **priced, source, symbols);
+    const Mesh &source = (*reshard)->from.layout.mesh;
+    if ((*reshard)->priced)
+      return emit(op, *(*reshard)->priced, source, prices, symbols);
+    const Transition &transition = (*reshard)->ruled;
     remark::passed(op.getLoc(), remark::RemarkOpts::name("Planned")
                                     .category("shunt-plan")
                                     .function(functionName(op)))
         << remark::add("{0}: {1}", op.getStep().value_or("redistribute").str(),
-                       describe(*transition, source, {}))
+                       describe(transition, source, {}))
         << remark::reason("receives the fewest rows of all chains")
-        << remark::metric("collectives", transition->collectives)
-        << remark::metric("received_cells", transition->received)
+        << remark::metric("collectives", transition.collectives)
+        << remark::metric("received_cells", transition.received)
         << remark::metric("world_cells", source.world());
     Emitter emitter(op, symbols);
-    if (failed(emitter.emit(*transition, source)))
+    if (failed(emitter.emit(transition, source)))
       return failure();
     op.replaceAllUsesWith(emitter.result());
     op.erase();

@@ -12,13 +12,20 @@ using namespace mlir;
 
 namespace shunt {
 
-bool ReshardPrices::ByPointer::operator()(const Key &a, const Key &b) const {
-  auto words = [](const Key &key) {
-    return std::tuple(std::get<0>(key).getAsOpaquePointer(),
-                      std::get<1>(key).getAsOpaquePointer(),
-                      std::get<2>(key).getAsOpaquePointer());
-  };
-  return words(a) < words(b);
+static FailureOr<Held> resolveHeld(Resolver &resolver, LayoutAttr attr) {
+  FailureOr<Layout> layout = resolver.layout(attr);
+  if (failed(layout))
+    return failure();
+  Held held{*layout, {}};
+  if (attr.getInner())
+    for (Attribute list : attr.getInner()) {
+      FailureOr<AxisList> axes =
+          resolver.axes(layout->mesh, cast<ArrayAttr>(list));
+      if (failed(axes))
+        return failure();
+      held.inner.push_back(*axes);
+    }
+  return held;
 }
 
 FailureOr<const CostModel *> ReshardPrices::modelOf(Resolver &resolver,
@@ -43,36 +50,34 @@ FailureOr<const CostModel *> ReshardPrices::modelOf(Resolver &resolver,
   return static_cast<const CostModel *>(model.get());
 }
 
-FailureOr<std::optional<PricedTransition>>
-ReshardPrices::price(RedistributeOp op, const Held &from, const Held &to,
-                     const Transition &ruled) {
+FailureOr<const Reshard *> ReshardPrices::plan(Operation *op, LayoutAttr from,
+                                               LayoutAttr to, Value batchValue,
+                                               int64_t rowBytes) {
+  Key key(from.getAsOpaquePointer(), to.getAsOpaquePointer(),
+          batchValue.getAsOpaquePointer(), rowBytes);
+  if (auto found = reshards.find(key); found != reshards.end())
+    return &found->second;
   Resolver resolver(op, symbols);
-  FailureOr<const CostModel *> model =
-      modelOf(resolver, getLayout(op.getType()).getMesh());
-  FailureOr<std::optional<Batch>> batch = resolver.batch(op.getBatch());
+  FailureOr<Held> source = resolveHeld(resolver, from);
+  FailureOr<Held> target = resolveHeld(resolver, to);
+  if (failed(source) || failed(target))
+    return failure();
+  Result<Transition> ruled = planTransition(*source, *target);
+  if (!ruled)
+    return resolver.fail(ruled.error());
+  FailureOr<const CostModel *> model = modelOf(resolver, to.getMesh());
+  FailureOr<std::optional<Batch>> batch = resolver.batch(batchValue);
   if (failed(model) || failed(batch))
     return failure();
-  auto type = cast<RankedTensorType>(op.getType());
-  int64_t bits = type.getElementTypeBitWidth();
-  for (int64_t size : type.getShape().drop_front())
-    bits *= ShapedType::isDynamic(size) ? 1 : size;
-  if (!*model || !*batch || bits <= 0)
-    return std::optional<PricedTransition>();
-  auto [found, isNew] = prices.try_emplace(
-      {op.getInput().getType(), op.getType(), op.getBatch()});
-  if (!isNew)
-    return found->second;
-  Result<std::optional<PricedTransition>> priced = priceTransition(
-      **model, **batch, from, to, ruled, std::max<int64_t>(bits / 8, 1));
-  if (!priced)
-    return resolver.fail(priced.error());
-  if (*priced && (*priced)->digits && failed(declare(*(*priced)->digits, op)))
-    return resolver.fail(
-        {"E_MESH", "needs a mesh @" + (*priced)->digits->name() +
-                       " for strided layouts, and the module has another "
-                       "symbol of that name; rename it"});
-  found->second = *priced;
-  return found->second;
+  Reshard reshard{*source, *target, *ruled, {}};
+  if (*model && *batch && rowBytes > 0) {
+    Result<std::optional<PricedTransition>> priced =
+        priceTransition(**model, **batch, *source, *target, *ruled, rowBytes);
+    if (!priced)
+      return resolver.fail(priced.error());
+    reshard.priced = std::move(*priced);
+  }
+  return &reshards.emplace(key, std::move(reshard)).first->second;
 }
 
 LogicalResult ReshardPrices::declare(const Mesh &mesh, RedistributeOp op) {

@@ -15,34 +15,44 @@
 
 namespace shunt {
 
-/// What the cost model says of the redistributes of one module. Layers repeat
-/// each other, so it is asked once for each pair of layouts and batch.
+/// A change of layout and how it may go.
+struct Reshard {
+  Held from, to;
+  /// The chain that rules choose.
+  Transition ruled;
+  /// The cheapest chain; nothing where the cluster has one node and no preset,
+  /// or the batch is not a literal.
+  std::optional<PricedTransition> priced;
+};
+
+/// What rules and the cost model say of the changes of layout of one module.
+/// Layers repeat each other, so they are asked once for each pair of layouts,
+/// batch and size of a row.
 class ReshardPrices {
 public:
   explicit ReshardPrices(mlir::SymbolTableCollection &symbols)
       : symbols(symbols) {}
 
-  /// The cheapest chain for `op`; nothing where the cluster has one node and no
-  /// preset, or the batch is not a literal. A chain through strided layouts
-  /// needs a mesh of digits: it is declared in the module.
-  mlir::FailureOr<std::optional<PricedTransition>>
-  price(RedistributeOp op, const Held &from, const Held &to,
-        const Transition &ruled);
+  /// How rows of `rowBytes` bytes (0: unknown, so not priced) go from one
+  /// layout to the other. Reports at `op`.
+  mlir::FailureOr<const Reshard *> plan(mlir::Operation *op, LayoutAttr from,
+                                        LayoutAttr to, mlir::Value batch,
+                                        int64_t rowBytes);
 
-private:
-  /// Null where the module says no more of the cluster than its ranks.
+  /// The cost model of the cluster of `mesh`. Null where the module says no
+  /// more of the cluster than its ranks.
   mlir::FailureOr<const CostModel *> modelOf(Resolver &resolver,
                                              mlir::FlatSymbolRefAttr mesh);
-  /// Adds a shunt.mesh after that of the result, unless it is there.
+
+  /// A chain through strided layouts needs a mesh of digits: adds a shunt.mesh
+  /// after that of the result, unless it is there.
   mlir::LogicalResult declare(const Mesh &mesh, RedistributeOp op);
 
-  using Key = std::tuple<mlir::Type, mlir::Type, mlir::Value>;
-  struct ByPointer {
-    bool operator()(const Key &a, const Key &b) const;
-  };
+private:
+  using Key = std::tuple<const void *, const void *, const void *, int64_t>;
   mlir::SymbolTableCollection &symbols;
   /// Looked up only, never walked: pointers order nothing that shows.
-  std::map<Key, std::optional<PricedTransition>, ByPointer> prices;
+  std::map<Key, Reshard> reshards;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CostModel>> models;
 };
 

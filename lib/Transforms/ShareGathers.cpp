@@ -30,7 +30,7 @@ public:
   GatherSharing(FunctionOpInterface function, SymbolTableCollection &symbols)
       : function(function), symbols(symbols) {}
 
-  LogicalResult run();
+  LogicalResult run(bool hoist);
 
 private:
   /// Does `op` bring rows to ranks that did not have them?
@@ -42,7 +42,8 @@ private:
   /// The token-wise ops between `value` and `root`, in program order; empty
   /// unless they read no other tokens.
   SmallVector<Operation *> opsBetween(Value root, Value value);
-  void hoist(RedistributeOp enter, Value root, ArrayRef<Operation *> ops);
+  void runOnAllRows(RedistributeOp enter, Value root,
+                    ArrayRef<Operation *> ops);
   /// Lets later gathers of one value to the same rows read the first.
   LogicalResult merge();
 
@@ -139,8 +140,8 @@ FailureOr<RedistributeOp> GatherSharing::findPartner(RedistributeOp enter) {
   return found;
 }
 
-void GatherSharing::hoist(RedistributeOp enter, Value root,
-                          ArrayRef<Operation *> ops) {
+void GatherSharing::runOnAllRows(RedistributeOp enter, Value root,
+                                 ArrayRef<Operation *> ops) {
   // Sources may be made before the root is.
   OpBuilder builder(*llvm::find_if(ops, isTokenWise));
   LayoutAttr layout = getLayout(enter.getType());
@@ -203,9 +204,10 @@ LogicalResult GatherSharing::merge() {
   return success();
 }
 
-LogicalResult GatherSharing::run() {
+LogicalResult GatherSharing::run(bool hoist) {
   SmallVector<RedistributeOp> enters;
-  function.walk([&](RedistributeOp op) { enters.push_back(op); });
+  if (hoist)
+    function.walk([&](RedistributeOp op) { enters.push_back(op); });
   for (RedistributeOp enter : enters) {
     FailureOr<bool> gather = gathers(enter);
     if (failed(gather))
@@ -217,15 +219,15 @@ LogicalResult GatherSharing::run() {
       return failure();
     if (*partner) {
       Value root = partner->getInput();
-      hoist(enter, root, opsBetween(root, enter.getInput()));
+      runOnAllRows(enter, root, opsBetween(root, enter.getInput()));
     }
   }
   return merge();
 }
 
-LogicalResult shareGathers(FunctionOpInterface function,
+LogicalResult shareGathers(FunctionOpInterface function, bool hoist,
                            SymbolTableCollection &symbols) {
-  return GatherSharing(function, symbols).run();
+  return GatherSharing(function, symbols).run(hoist);
 }
 
 } // namespace shunt

@@ -51,6 +51,10 @@ llvm::ArrayRef<mlir::Attribute> innerAxes(mlir::ArrayAttr inner, unsigned dim);
 /// `type` with another encoding (null: none).
 mlir::RankedTensorType withEncoding(mlir::RankedTensorType type,
                                     mlir::Attribute encoding);
+/// Bytes of a row of the whole tensor, rounded up: the blocks of an inner
+/// dimension travel over groups of their own. Unknown sizes count as 1; 0 where
+/// elements have no size, or a row more bytes than can be counted.
+int64_t rowBytes(mlir::RankedTensorType type);
 } // namespace shunt
 
 #define GET_OP_CLASSES

@@ -36,13 +36,23 @@ def VerifyLayouts : Pass<"shunt-verify-layouts", "mlir::ModuleOp"> {
 def AssignLayouts : Pass<"shunt-assign-layouts", "mlir::ModuleOp"> {
   let summary = "Choose a layout for each value that has #shunt.auto";
   let description = [{
-    Where a block leaves partial sums, by a redistribute to `#shunt.auto`, rows
-    are either completed in full or scattered over the axes that were partial:
-    in mode `auto` in full if the next block reads the same rows on the same
-    ranks. Complete rows stay. A token-wise op runs where the last block among
-    its operands left its rows; other operands are redistributed to it. When a
-    value and what token-wise ops make of it are both gathered to the same rows,
-    the value is gathered once and the ops run on all rows.
+    Where the cluster says what its links are and the batch is a literal, mode
+    `auto` takes the layouts of least modelled time, for the function as a
+    whole: where partial sums are completed (for all that hold the rows, or in
+    shares), where each token-wise op runs, what travels before and what after
+    it. A row that is brought to a rank once is there for all that read it, and
+    a token-wise op costs the memory traffic of the rank with most rows. So an
+    all-reduce or a reduce-scatter and a gather, a norm on shares or on all
+    rows, a cast before or after the wire are outcomes, not rules.
+
+    Else rules decide. Where a block leaves partial sums, by a redistribute to
+    `#shunt.auto`, rows are either completed in full or scattered over the axes
+    that were partial: in mode `auto` in full if the next block reads the same
+    rows on the same ranks. Complete rows stay. A token-wise op runs where the
+    last block among its operands left its rows; other operands are
+    redistributed to it. When a value and what token-wise ops make of it are
+    both gathered to the same rows, the value is gathered once and the ops run
+    on all rows.
 
     ```mlir
     %1 = shunt.redistribute %0 in %b : tensor<?x8xf32, #partial>, !b
