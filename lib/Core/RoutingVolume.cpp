@@ -107,40 +107,35 @@ public:
     volumes[to].receivedFar += rows;
   }
 
-  std::vector<Volume<Number>> count(DispatchAlgorithm algorithm,
-                                    const Demand<Number> &demand) {
-    for (int64_t source = 0; source < nodes.ranks; ++source)
-      countSource(algorithm, demand, source);
-    return std::move(volumes);
-  }
-
-private:
-  void countSource(DispatchAlgorithm algorithm, const Demand<Number> &demand,
-                   int64_t source) {
+  /// Adds what `source` sends. The lists are those of `Demand`, of this source.
+  void count(DispatchAlgorithm algorithm, int64_t source, Number tokens,
+             const Number *rows, const Number *rankCopies,
+             const Number *nodeCopies) {
     if (algorithm == DispatchAlgorithm::Hierarchical)
       for (int64_t node = 0; node < nodes.count(); ++node)
-        move(source, nodes.forwarder(source, node),
-             demand.nodeCopies[source * nodes.count() + node]);
+        move(source, nodes.forwarder(source, node), nodeCopies[node]);
     for (int64_t rank = 0; rank < nodes.ranks; ++rank) {
-      int64_t pair = source * nodes.ranks + rank;
       switch (algorithm) {
       case DispatchAlgorithm::AllGather:
-        move(source, rank, demand.tokens[source]);
+        move(source, rank, tokens);
         break;
       case DispatchAlgorithm::AllToAll:
-        move(source, rank, demand.rows[pair]);
+        move(source, rank, rows[rank]);
         break;
       case DispatchAlgorithm::AllToAllDedup:
-        move(source, rank, demand.rankCopies[pair]);
+        move(source, rank, rankCopies[rank]);
         break;
       case DispatchAlgorithm::Hierarchical:
         move(nodes.forwarder(source, nodes.nodeOf(rank)), rank,
-             demand.rankCopies[pair]);
+             rankCopies[rank]);
         break;
       }
     }
   }
 
+  std::vector<Volume<Number>> take() { return std::move(volumes); }
+
+private:
   Nodes nodes;
   std::vector<Volume<Number>> volumes;
 };
@@ -161,7 +156,13 @@ static MaybeError checkSizes(const Placement &placement, size_t sources,
 std::vector<Volume<int64_t>> dispatchRows(DispatchAlgorithm algorithm,
                                           const RouteDemand &demand,
                                           Nodes nodes) {
-  return Counter<int64_t>(nodes).count(algorithm, demand);
+  Counter<int64_t> counter(nodes);
+  for (int64_t source = 0; source < nodes.ranks; ++source)
+    counter.count(algorithm, source, demand.tokens[source],
+                  &demand.rows[source * nodes.ranks],
+                  &demand.rankCopies[source * nodes.ranks],
+                  &demand.nodeCopies[source * nodes.count()]);
+  return counter.take();
 }
 
 static void append(std::vector<int64_t> &all,
@@ -210,34 +211,60 @@ expectedDispatchRows(DispatchAlgorithm algorithm, const Placement &placement,
     return Error{"E_SIZE", "a token cannot choose " + std::to_string(topK) +
                                " different ones of " +
                                plural(inReach, "expert")};
-  auto groupOf = [&](int64_t expert) {
-    return expert / (experts / limit.groups);
-  };
   Nodes nodes{placement.ranks(), nodeSize};
-  Demand<double> demand;
-  for (int64_t source = 0; source < placement.ranks(); ++source) {
-    double mine = static_cast<double>(tokens[source]);
-    // Experts there, by their group.
-    std::vector<int64_t> none(limit.groups);
-    std::vector<std::vector<int64_t>> onRank(placement.ranks(), none),
-        onNode(nodes.count(), none);
+  // Of one token: rows and copies that it makes for each rank and node.
+  std::vector<double> rows, rankCopies, nodeCopies;
+  auto expect = [&](int64_t source) {
+    // Experts in each place, by their group.
+    std::vector<std::vector<int64_t>> onRank(
+        placement.ranks(), std::vector<int64_t>(limit.groups));
+    std::vector<std::vector<int64_t>> onNode(
+        nodes.count(), std::vector<int64_t>(limit.groups));
     for (int64_t expert = 0; expert < experts; ++expert) {
       int64_t rank = placement.rankOf(placement.instanceFor(expert, source));
-      ++onRank[rank][groupOf(expert)];
-      ++onNode[nodes.nodeOf(rank)][groupOf(expert)];
+      int64_t group = expert / (experts / limit.groups);
+      ++onRank[rank][group];
+      ++onNode[nodes.nodeOf(rank)][group];
     }
-    demand.tokens.push_back(mine);
+    // Places repeat each other.
+    std::map<std::vector<int64_t>, double> known;
+    auto touch = [&](const std::vector<int64_t> &here) {
+      auto [found, isNew] = known.try_emplace(here, 0);
+      if (isNew)
+        found->second = touchProbability(experts, here, topK, limit);
+      return found->second;
+    };
+    rows.clear();
+    rankCopies.clear();
+    nodeCopies.clear();
     for (const std::vector<int64_t> &here : onRank) {
       int64_t all = std::accumulate(here.begin(), here.end(), int64_t(0));
-      demand.rows.push_back(mine * topK * all / experts);
-      demand.rankCopies.push_back(mine *
-                                  touchProbability(experts, here, topK, limit));
+      rows.push_back(static_cast<double>(topK * all) / experts);
+      rankCopies.push_back(touch(here));
     }
     for (const std::vector<int64_t> &here : onNode)
-      demand.nodeCopies.push_back(mine *
-                                  touchProbability(experts, here, topK, limit));
+      nodeCopies.push_back(touch(here));
+  };
+  Counter<double> counter(nodes);
+  std::vector<double> sourceRows, sourceRankCopies, sourceNodeCopies;
+  auto scaled = [](const std::vector<double> &one, double tokens,
+                   std::vector<double> &all) {
+    all.clear();
+    for (double value : one)
+      all.push_back(value * tokens);
+    return all.data();
+  };
+  // Without replicas every source finds an expert on the same rank.
+  bool replicas = placement.instances() != experts;
+  for (int64_t source = 0; source < placement.ranks(); ++source) {
+    if (source == 0 || replicas)
+      expect(source);
+    double mine = static_cast<double>(tokens[source]);
+    counter.count(algorithm, source, mine, scaled(rows, mine, sourceRows),
+                  scaled(rankCopies, mine, sourceRankCopies),
+                  scaled(nodeCopies, mine, sourceNodeCopies));
   }
-  return Counter<double>(nodes).count(algorithm, demand);
+  return counter.take();
 }
 
 } // namespace shunt
