@@ -157,11 +157,16 @@ std::vector<Volume<int64_t>> dispatchRows(DispatchAlgorithm algorithm,
                                           const RouteDemand &demand,
                                           Nodes nodes) {
   Counter<int64_t> counter(nodes);
+  // A list that the algorithm does not read may be empty.
+  auto from = [](const std::vector<int64_t> &list, int64_t begin) {
+    return list.empty() ? nullptr : list.data() + begin;
+  };
   for (int64_t source = 0; source < nodes.ranks; ++source)
-    counter.count(algorithm, source, demand.tokens[source],
-                  &demand.rows[source * nodes.ranks],
-                  &demand.rankCopies[source * nodes.ranks],
-                  &demand.nodeCopies[source * nodes.count()]);
+    counter.count(algorithm, source,
+                  demand.tokens.empty() ? 0 : demand.tokens[source],
+                  from(demand.rows, source * nodes.ranks),
+                  from(demand.rankCopies, source * nodes.ranks),
+                  from(demand.nodeCopies, source * nodes.count()));
   return counter.take();
 }
 
